@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From batches, which may hold junk, to events. */
+#ifndef CUPROBE_COLLECTOR_DECODE_H
+#define CUPROBE_COLLECTOR_DECODE_H
+
+#include "src/collector/event.h"
+
+struct cuprobe_batch_header;
+struct model;
+
+/* A receiver of events; returns 0, or a negative errno that ends the work. */
+struct event_sink {
+	int (*event)(void *arg, const struct event *e);
+	void *arg;
+};
+
+/*
+ * Checks a batch (probe, sizes, stride, kind-specific limits), feeds its records to the model and
+ * then one by one to `sink`, which may be NULL. A batch that breaks the rules is counted with
+ * its process in the model and otherwise ignored. `data` holds header->bytes bytes.
+ * Returns 0, or what the sink returned.
+ */
+int decode_batch(struct model *model, const struct cuprobe_batch_header *header, const void *data,
+		 const struct event_sink *sink);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of the traced processes: strings, devices, contexts, streams, names, the loss
+ * ledger. Grows with the number of distinct things, never with the number of events.
+ */
+#ifndef CUPROBE_COLLECTOR_MODEL_H
+#define CUPROBE_COLLECTOR_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cuprobe/abi.h"
+#include "cuprobe/transport.h"
+
+struct event;
+struct model;
+
+/* Loss, per process and probe, through all stages: produced = delivered + what is below it. */
+struct ledger {
+	struct cuprobe_status_ledger library; /* the newest the library sent; produced 0: none */
+	bool library_known;
+	__u64 delivered;   /* records decoded */
+	__u64 missed;	   /* gaps in seq: fired while we listened, and not delivered */
+	__u64 ring_lost;   /* of those, counted by the BPF program: ring full */
+	__u64 copy_failed; /* of those, counted by the BPF program: bad arguments or memory */
+	__u64 malformed;   /* batches the decoder refused */
+	__u64 first_seq;   /* of the first batch delivered: what was fired before is not ours */
+	__u64 next_seq;
+	bool seen;
+};
+
+/* Identity: (pid, start_ns). Fields may be read; only the model writes. */
+struct process {
+	struct process *next; /* in the order of appearance; model_processes() is the first */
+	__u32 number;	      /* 0, 1, ... in the order of appearance */
+	__u32 pid;	      /* initial pid namespace */
+	__u64 start_ns;
+	__u32 state; /* enum cuprobe_state, as last told */
+	bool info_known;
+	struct cuprobe_info_process info;
+	char *command; /* from /proc or the capture; may be NULL */
+	struct ledger ledgers[CUPROBE_PROBE_COUNT];
+	struct process_private *private;
+};
+
+int model_open(struct model **ret);
+void model_free(struct model *m);
+
+/* Finds or makes the process; NULL only without memory. */
+struct process *model_process(struct model *m, __u32 pid, __u64 start_ns);
+struct process *model_processes(const struct model *m);
+
+/* Called by decode for every batch and record, before sinks see them. */
+int model_batch(struct model *m, struct process *p, const struct cuprobe_batch_header *h);
+int model_event(struct model *m, const struct event *e);
+void model_malformed(struct process *p, const struct cuprobe_batch_header *h);
+
+/* The BPF program's losses (absolute figures); from the live session or a capture. */
+int model_losses(struct model *m, const struct cuprobe_loss_key *key,
+		 const struct cuprobe_loss *loss);
+int model_command(struct model *m, __u32 pid, __u64 start_ns, const char *command);
+
+/*
+ * The text of a string id, zero terminated; NULL when it is not (or not wholly) defined, or id 0.
+ * `ret_bytes` may be NULL. Stays valid as long as the model.
+ */
+const char *process_string(const struct process *p, __u32 id, size_t *ret_bytes);
+
+/*
+ * The text with C++ and Rust names demangled, else as it is; "?" plus the id when not defined, ""
+ * for id 0. Valid as long as the model; demangled once for each distinct string.
+ */
+const char *process_name(struct process *p, __u32 id, bool mangled);
+
+/* NULL when not announced. */
+const struct cuprobe_info_device *process_device(const struct process *p, __u32 device);
+const struct cuprobe_info_context *process_context(const struct process *p, __u32 context);
+const struct cuprobe_info_stream *process_stream(const struct process *p, __u32 context,
+						 __u32 stream);
+/* The thread id in the initial pid namespace of a thread id as the process knows it. */
+__u32 process_thread(const struct process *p, __u32 thread);
+
+/* Each in turn, in the order of ids. */
+void process_each_device(const struct process *p,
+			 void (*each)(void *arg, const struct cuprobe_info_device *d), void *arg);
+
+/* Messages (status records), oldest first, without repetitions. */
+struct process_message {
+	struct process_message *next;
+	__u64 time_ns;
+	__u64 count;
+	struct cuprobe_status_message message;
+};
+const struct process_message *process_messages(const struct process *p);
+
+/* The window in which anything was seen, CLOCK_MONOTONIC; both 0 when nothing was. */
+void model_window(const struct model *m, __u64 *ret_first_ns, __u64 *ret_last_ns);
+
+#endif

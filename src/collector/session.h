@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A live source of batches: the BPF program, attached to the probes of chosen processes.
+ */
+#ifndef CUPROBE_COLLECTOR_SESSION_H
+#define CUPROBE_COLLECTOR_SESSION_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "cuprobe/transport.h"
+
+struct session;
+
+/*
+ * Exactly one of `pids`, `all` and `command` says which processes.
+ * command: started stopped, attached together with its descendants, then let go.
+ */
+struct session_opts {
+	__u32 probes; /* bit n: attach probe n; string, info and status always are */
+	const pid_t *pids;
+	unsigned int pid_count;
+	bool all;
+	char *const *command; /* NULL terminated argv */
+	bool as_root;	      /* under sudo: do not step down to the calling user */
+	const char *library;  /* libcuprobe.so for command; NULL: beside this executable */
+	__u32 ring_bytes;     /* 0: 16 MiB */
+};
+
+struct session_handler {
+	int (*batch)(void *arg, const struct cuprobe_batch_header *h, const void *data);
+	/* A process fired for the first time: describe it now, while it lives. */
+	int (*process)(void *arg, pid_t pid, __u64 start_ns);
+	void *arg;
+};
+
+/* On failure one clear line, with what to do, is in `ret_why` (size bytes). */
+int session_open(struct session **ret, const struct session_opts *opts,
+		 const struct session_handler *handler, char *ret_why, size_t size);
+/*
+ * Waits up to `timeout_ms`, delivers what has arrived. 1 when the command has ended or none of
+ * the processes lives any more and all they sent is delivered; 0 otherwise; or a negative errno.
+ */
+int session_poll(struct session *s, int timeout_ms);
+/* Lets the command go if session_open has it stopped still; called once by the verbs. */
+int session_start(struct session *s);
+void session_signal(struct session *s, int signal); /* to the command */
+/*
+ * Stops collection: detaches, then delivers what the processes flush because of it (they fire
+ * their last batches before the probes are gone: wait for them up to `grace_ms`).
+ */
+int session_stop(struct session *s, int grace_ms);
+/* Calls `each` for every entry of the BPF program's loss map; absolute figures. */
+int session_losses(struct session *s,
+		   int (*each)(void *arg, const struct cuprobe_loss_key *,
+			       const struct cuprobe_loss *),
+		   void *arg);
+/* Exit status of the command as a shell gives it (128 + signal); 0 without a command. */
+int session_exit_status(const struct session *s);
+void session_free(struct session *s);
+
+#endif
