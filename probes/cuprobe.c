@@ -23,10 +23,10 @@ struct probe {
 	{                                                                                          \
 		STAP_PROBE4(cuprobe, name, data, bytes, count, seq);                               \
 	}
-CUPROBE_FOR_EACH_PROBE (DEFINE_FIRE)
+CUPROBE_FOR_EACH_PROBE(DEFINE_FIRE)
 
 #define DEFINE_PROBE(name, number) [number] = {&cuprobe_##name##_semaphore, fire_##name},
-	static const struct probe probes[] = {CUPROBE_FOR_EACH_PROBE (DEFINE_PROBE)};
+static const struct probe probes[] = {CUPROBE_FOR_EACH_PROBE(DEFINE_PROBE)};
 
 bool cuprobe_probe_wanted(enum cuprobe_probe_id probe)
 {
