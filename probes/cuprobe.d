@@ -13,4 +13,5 @@ provider cuprobe {
 	probe string(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 	probe info(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 	probe status(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
+	probe nvtx(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 };

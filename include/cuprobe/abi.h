@@ -52,7 +52,8 @@
 	X(overhead, 8)                                                                             \
 	X(string, 9)                                                                               \
 	X(info, 10)                                                                                \
-	X(status, 11)
+	X(status, 11)                                                                              \
+	X(nvtx, 12)
 
 enum cuprobe_probe_id {
 #define CUPROBE_PROBE_ID(name, number) CUPROBE_PROBE_##name = number,
@@ -256,6 +257,9 @@ enum cuprobe_info_type {
 	CUPROBE_INFO_DEVICE = 2,
 	CUPROBE_INFO_CONTEXT = 3,
 	CUPROBE_INFO_STREAM = 4,
+	CUPROBE_INFO_NVTX_DOMAIN = 5,
+	CUPROBE_INFO_NVTX_CATEGORY = 6,
+	CUPROBE_INFO_NAME = 7,
 };
 
 enum cuprobe_clock {
@@ -309,6 +313,35 @@ struct cuprobe_info_stream {
 	__u32 flags; /* CUpti_ActivityStreamFlag: 1 default 2 non-blocking 3 null */
 };
 
+struct cuprobe_info_nvtx_domain {
+	__u32 id;   /* never 0, which is the default domain */
+	__u32 name; /* string id */
+};
+
+struct cuprobe_info_nvtx_category {
+	__u32 domain;
+	__u32 id;
+	__u32 name; /* string id */
+};
+
+enum cuprobe_object {
+	CUPROBE_OBJECT_THREAD = 1,
+	CUPROBE_OBJECT_DEVICE = 2,
+	CUPROBE_OBJECT_CONTEXT = 3,
+	CUPROBE_OBJECT_STREAM = 4,
+	CUPROBE_OBJECT_EVENT = 5,
+	CUPROBE_OBJECT_OTHER = 6, /* a pointer or handle of the application's own */
+};
+
+/* The application gave an object a name (nvtxNameOsThread, nvtxNameCudaStream, ...). */
+struct cuprobe_info_name {
+	__u64 handle;  /* as the application named it by: thread id, ordinal, CUstream, ... */
+	__u32 object;  /* enum cuprobe_object */
+	__u32 id;      /* as in other records; CUPROBE_NO_ID where the handle has no known id */
+	__u32 context; /* of a stream, as in other records; else CUPROBE_NO_ID */
+	__u32 name;    /* string id */
+};
+
 /* info: what the ids in other records stand for. Replayed for each new consumer. */
 struct cuprobe_info {
 	__u32 type; /* enum cuprobe_info_type */
@@ -318,6 +351,9 @@ struct cuprobe_info {
 		struct cuprobe_info_device device;
 		struct cuprobe_info_context context;
 		struct cuprobe_info_stream stream;
+		struct cuprobe_info_nvtx_domain nvtx_domain;
+		struct cuprobe_info_nvtx_category nvtx_category;
+		struct cuprobe_info_name name;
 		__u8 bytes[120];
 	};
 };
@@ -384,5 +420,47 @@ struct cuprobe_status {
 	};
 };
 CUPROBE_PINNED(struct cuprobe_status, 96);
+
+enum cuprobe_nvtx_kind {
+	CUPROBE_NVTX_PUSH = 1,
+	CUPROBE_NVTX_POP = 2,
+	CUPROBE_NVTX_START = 3,
+	CUPROBE_NVTX_END = 4,
+	CUPROBE_NVTX_MARK = 5,
+	CUPROBE_NVTX_THREAD_END = 6, /* the thread ended and left pushed ranges open */
+};
+
+enum cuprobe_nvtx_payload { /* up to 6 nvtxPayloadType_t */
+			    CUPROBE_NVTX_PAYLOAD_NONE = 0,
+			    CUPROBE_NVTX_PAYLOAD_U64 = 1,
+			    CUPROBE_NVTX_PAYLOAD_S64 = 2,
+			    CUPROBE_NVTX_PAYLOAD_DOUBLE = 3,
+			    CUPROBE_NVTX_PAYLOAD_U32 = 4,
+			    CUPROBE_NVTX_PAYLOAD_S32 = 5,
+			    CUPROBE_NVTX_PAYLOAD_FLOAT = 6,
+			    CUPROBE_NVTX_PAYLOAD_TEXT = 7, /* extended payload, rendered as text */
+};
+
+/*
+ * nvtx: one annotation. Records of one thread are in the order in which the thread made them; those
+ * of several threads are mixed in any order, so that a range's end may come before its start.
+ */
+struct cuprobe_nvtx {
+	__u64 time_ns;
+	__u64 range;	/* start, end: the id that joins them; 0 otherwise, or not known */
+	__u64 payload;	/* by payload_type: the value, zero extended, or a string id */
+	__u32 thread;	/* gettid() in the process's own pid namespace */
+	__u32 domain;	/* 0 default */
+	__u32 message;	/* string id */
+	__u32 category; /* within the domain; 0 none */
+	__u32 color;	/* ARGB, when the flag says so */
+	__s32 level;	/* push, pop: of the range, in its thread and domain, from 0; -1: no push */
+	__u8 kind;	/* enum cuprobe_nvtx_kind */
+	__u8 payload_type; /* enum cuprobe_nvtx_payload */
+	__u8 flags;	   /* bit 0: color holds */
+	__u8 reserved[5];
+};
+CUPROBE_PINNED(struct cuprobe_nvtx, 56);
+#define CUPROBE_NVTX_FLAG_COLOR 1
 
 #endif

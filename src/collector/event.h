@@ -32,6 +32,7 @@ struct event {
 		const struct cuprobe_string *string;
 		const struct cuprobe_info *info;
 		const struct cuprobe_status *status;
+		const struct cuprobe_nvtx *nvtx;
 	};
 };
 
