@@ -15,19 +15,28 @@
 struct event;
 struct model;
 
-/* Loss, per process and probe, through all stages: produced = delivered + what is below it. */
+/*
+ * Loss, per process and probe, through all stages. In the library, since the process started:
+ *	produced = fired + discarded + invalid + lost + pending
+ * and from there to us, since we listen:
+ *	fired = delivered + refused + missed
+ */
 struct ledger {
-	struct cuprobe_status_ledger library; /* the newest the library sent; produced 0: none */
+	/* The newest that the library sent, added up over the images of the process. */
+	struct cuprobe_status_ledger library;
 	bool library_known;
-	__u64 delivered;   /* records decoded */
+	__u64 delivered;   /* records given to the sinks */
+	__u64 refused;	   /* records with impossible times or fields, kept from the sinks */
 	__u64 missed;	   /* gaps in seq: fired while we listened, and not delivered */
 	__u64 ring_lost;   /* of those, counted by the BPF program: ring full */
 	__u64 copy_failed; /* of those, counted by the BPF program: bad arguments or memory */
-	__u64 malformed;   /* batches the decoder refused */
-	__u64 first_seq;   /* of the first batch delivered: what was fired before is not ours */
+	__u64 malformed;   /* batches the decoder refused; their records are missed ones */
 	__u64 next_seq;
-	bool seen;
+	bool seen; /* a batch was delivered: what was fired before is not ours */
 };
+
+/* Records fired while we listened that did not arrive, by whichever counter knows more. */
+__u64 ledger_lost(const struct ledger *l);
 
 /* Identity: (pid, start_ns). Fields may be read; only the model writes. */
 struct process {
@@ -35,7 +44,9 @@ struct process {
 	__u32 number;	      /* 0, 1, ... in the order of appearance */
 	__u32 pid;	      /* initial pid namespace */
 	__u64 start_ns;
+	__u32 image; /* 0, 1, ...: execs with the library; string ids start anew with each */
 	__u32 state; /* enum cuprobe_state, as last told */
+	__u64 unknown_batches; /* of probes that only a newer cuprobe knows */
 	bool info_known;
 	struct cuprobe_info_process info;
 	char *command; /* from /proc or the capture; may be NULL */
@@ -54,11 +65,14 @@ struct process *model_processes(const struct model *m);
 int model_batch(struct model *m, struct process *p, const struct cuprobe_batch_header *h);
 int model_event(struct model *m, const struct event *e);
 void model_malformed(struct process *p, const struct cuprobe_batch_header *h);
+void model_refused(struct process *p, enum cuprobe_probe_id probe);
 
 /* The BPF program's losses (absolute figures); from the live session or a capture. */
 int model_losses(struct model *m, const struct cuprobe_loss_key *key,
 		 const struct cuprobe_loss *loss);
 int model_command(struct model *m, __u32 pid, __u64 start_ns, const char *command);
+/* `thread` in the process's own pid namespace is `tid` in the initial one. */
+int model_thread(struct model *m, __u32 pid, __u64 start_ns, __u32 thread, __u32 tid);
 
 /*
  * The text of a string id, zero terminated; NULL when it is not (or not wholly) defined, or id 0.
@@ -67,8 +81,9 @@ int model_command(struct model *m, __u32 pid, __u64 start_ns, const char *comman
 const char *process_string(const struct process *p, __u32 id, size_t *ret_bytes);
 
 /*
- * The text with C++ and Rust names demangled, else as it is; "?" plus the id when not defined, ""
- * for id 0. Valid as long as the model; demangled once for each distinct string.
+ * The text with C++ and Rust names demangled, else as it is; "?" plus the id when not defined
+ * (valid until the next call), "" for id 0. Else valid as long as the model; demangled once for
+ * each distinct string.
  */
 const char *process_name(struct process *p, __u32 id, bool mangled);
 
@@ -90,8 +105,12 @@ struct process_message {
 	__u64 time_ns;
 	__u64 count;
 	struct cuprobe_status_message message;
+	const char *text, *remedy; /* of an earlier image, else NULL: use the functions below */
 };
 const struct process_message *process_messages(const struct process *p);
+/* What happened, and what to do; "" when there is none. */
+const char *process_message_text(const struct process *p, const struct process_message *m);
+const char *process_message_remedy(const struct process *p, const struct process_message *m);
 
 /* The window in which anything was seen, CLOCK_MONOTONIC; both 0 when nothing was. */
 void model_window(const struct model *m, __u64 *ret_first_ns, __u64 *ret_last_ns);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vocabulary of all outputs, so that one thing has one name in each. */
+#include "src/collector/names.h"
+
+#include <string.h>
+
+#include "cuprobe/abi.h"
+
+#define NAME_OF(table, index, otherwise)                                                           \
+	((index) < sizeof(table) / sizeof(*(table)) && (table)[index] ? (table)[index]             \
+								      : (otherwise))
+
+const char *copy_kind_name(unsigned int copy_kind)
+{
+	static const char *const names[] = {
+		[1] = "HtoD", [2] = "DtoH", [3] = "HtoA", [4] = "AtoH", [5] = "AtoA",
+		[6] = "AtoD", [7] = "DtoA", [8] = "DtoD", [9] = "HtoH", [10] = "PtoP",
+	};
+
+	return NAME_OF(names, copy_kind, "<unknown>");
+}
+
+const char *memory_kind_name(unsigned int memory_kind)
+{
+	static const char *const names[] = {
+		"Unknown", "Pageable", "Pinned",	"Device",
+		"Array",   "Managed",  "Device Static", "Managed Static",
+	};
+
+	return NAME_OF(names, memory_kind, "Unrecognized");
+}
+
+const char *sync_kind_name(unsigned int kind)
+{
+	static const char *const names[] = {
+		[CUPROBE_SYNC_EVENT_SYNCHRONIZE] = "Event Sync",
+		[CUPROBE_SYNC_STREAM_WAIT_EVENT] = "Stream Wait Event",
+		[CUPROBE_SYNC_STREAM_SYNCHRONIZE] = "Stream Sync",
+		[CUPROBE_SYNC_CONTEXT_SYNCHRONIZE] = "Context Sync",
+		[CUPROBE_SYNC_EVENT_RECORD] = "Event Record",
+	};
+
+	return NAME_OF(names, kind, "Unknown Sync");
+}
+
+/* CUPTI numbers the driver's own 1 and its own from 1 << 16 on. */
+const char *overhead_kind_name(unsigned int kind)
+{
+	static const char *const names[] = {
+		"Unknown",
+		"Buffer Flush",
+		"Instrumentation",
+		"Resource",
+		"Runtime Triggered Module Loading",
+		"Lazy Function Loading",
+		"Command Buffer Full",
+		"Activity Buffer Request",
+		"UVM Activity Init",
+	};
+
+	if (kind == 1)
+		return "Driver Compiler";
+	return kind & 0xffff ? "Unrecognized" : NAME_OF(names, kind >> 16, "Unrecognized");
+}
+
+const char *unified_memory_kind_name(unsigned int kind)
+{
+	static const char *const names[] = {
+		"Unknown",	   "Migration HtoD",  "Migration DtoH",
+		"CPU Page Faults", "GPU Page Faults", "Thrashing",
+		"Throttling",	   "Remote Map",      "Migration DtoD",
+	};
+
+	return NAME_OF(names, kind, "Unrecognized");
+}
+
+const char *memory_op_name(unsigned int op)
+{
+	static const char *const names[] = {
+		[CUPROBE_MEMORY_ALLOC] = "Allocation",
+		[CUPROBE_MEMORY_FREE] = "Free",
+		[CUPROBE_MEMORY_POOL_CREATED] = "Pool Created",
+		[CUPROBE_MEMORY_POOL_DESTROYED] = "Pool Destroyed",
+		[CUPROBE_MEMORY_POOL_TRIMMED] = "Pool Trimmed",
+	};
+
+	return NAME_OF(names, op, "Unknown");
+}
+
+const char *state_name(unsigned int state)
+{
+	static const char *const names[] = {"dormant", "active", "yielded", "releasing", "failed"};
+
+	return NAME_OF(names, state, "unknown");
+}
+
+/* The oldest suffix is _v3020 (CUDA 3.2), so four digits tell it from cuMemAlloc_v2. */
+static size_t bytes_without_version(const char *name, size_t bytes)
+{
+	size_t digits = 0;
+
+	while (digits < bytes && name[bytes - digits - 1] >= '0' && name[bytes - digits - 1] <= '9')
+		digits++;
+	if (digits < 4 || bytes < digits + 3 || memcmp(name + bytes - digits - 2, "_v", 2) != 0)
+		return bytes;
+	return bytes - digits - 2;
+}
+
+size_t api_name_bytes(const char *name, size_t bytes)
+{
+	bytes = bytes_without_version(name, bytes);
+	if (bytes > 5 &&
+	    (!memcmp(name + bytes - 5, "_ptsz", 5) || !memcmp(name + bytes - 5, "_ptds", 5)))
+		bytes -= 5;
+	return bytes;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One process: strings, devices, contexts, streams, threads, messages, the library's ledger. */
+#include "src/collector/process.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct process *process_new(__u32 pid, __u64 start_ns)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->private = calloc(1, sizeof(*p->private));
+	if (!p->private) {
+		free(p);
+		return NULL;
+	}
+	p->pid = pid;
+	p->start_ns = start_ns;
+	return p;
+}
+
+void process_free(struct process *p)
+{
+	struct process_private *private = p->private;
+	struct process_message *next;
+
+	for (struct process_message *m = private->messages; m; m = next) {
+		next = m->next;
+		free(m);
+	}
+	for (unsigned int i = 0; i < private->device_count; i++)
+		free(private->devices[i]);
+	map_clear(&private->contexts, free);
+	map_clear(&private->streams, free);
+	map_clear(&private->threads, NULL);
+	strings_free(&private->strings);
+	free(private);
+	free(p->command);
+	free(p);
+}
+
+void process_new_image(struct process *p)
+{
+	struct process_private *private = p->private;
+
+	for (struct process_message *m = private->messages; m; m = m->next) {
+		m->text = process_message_text(p, m);
+		m->remedy = process_message_remedy(p, m);
+	}
+	for (int i = 0; i < CUPROBE_PROBE_COUNT; i++) {
+		p->ledgers[i].next_seq = 0;
+		private->past[i] = p->ledgers[i].library;
+	}
+	strings_forget(&private->strings);
+	p->image++;
+}
+
+/* Keeps the newest version of `value` under `key`. */
+static int map_keep(struct map *map, __u64 key, const void *value, size_t bytes, size_t limit)
+{
+	void *kept = map_find(map, key);
+	int err;
+
+	if (kept) {
+		memcpy(kept, value, bytes);
+		return 0;
+	}
+	if (map->count >= limit)
+		return -ENOSPC;
+	kept = malloc(bytes);
+	if (!kept)
+		return -ENOMEM;
+	memcpy(kept, value, bytes);
+	err = map_insert(map, key, kept);
+	if (err)
+		free(kept);
+	return err;
+}
+
+static unsigned int device_index(const struct process_private *private, __u32 id)
+{
+	unsigned int i = 0;
+
+	while (i < private->device_count && private->devices[i]->id < id)
+		i++;
+	return i;
+}
+
+static int process_set_device(struct process *p, const struct cuprobe_info_device *device)
+{
+	struct process_private *private = p->private;
+	unsigned int i = device_index(private, device->id);
+	struct cuprobe_info_device *copy;
+
+	if (i < private->device_count && private->devices[i]->id == device->id) {
+		*private->devices[i] = *device;
+		return 0;
+	}
+	if (private->device_count == PROCESS_DEVICES)
+		return -ENOSPC;
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	*copy = *device;
+	memmove(&private->devices[i + 1], &private->devices[i],
+		(private->device_count - i) * sizeof(copy));
+	private->devices[i] = copy;
+	private->device_count++;
+	return 0;
+}
+
+static __u64 stream_key(__u32 context, __u32 stream)
+{
+	return (__u64)context << 32 | stream;
+}
+
+int process_set_info(struct process *p, const struct cuprobe_info *info)
+{
+	switch (info->type) {
+	case CUPROBE_INFO_PROCESS:
+		p->info = info->process;
+		p->info_known = true;
+		return 0;
+	case CUPROBE_INFO_DEVICE:
+		return process_set_device(p, &info->device);
+	case CUPROBE_INFO_CONTEXT:
+		return map_keep(&p->private->contexts, info->context.id, &info->context,
+				sizeof(info->context), PROCESS_CONTEXTS);
+	case CUPROBE_INFO_STREAM:
+		return map_keep(&p->private->streams,
+				stream_key(info->stream.context, info->stream.id), &info->stream,
+				sizeof(info->stream), PROCESS_STREAMS);
+	default: /* of a newer library */
+		return 0;
+	}
+}
+
+static bool message_equal(const struct process_message *m, const struct cuprobe_status_message *b)
+{
+	return !m->text && m->message.severity == b->severity && m->message.code == b->code &&
+	       m->message.text == b->text && m->message.remedy == b->remedy;
+}
+
+static int process_add_message(struct process *p, const struct cuprobe_status *status)
+{
+	struct process_private *private = p->private;
+	struct process_message *m;
+
+	for (m = private->messages; m; m = m->next) {
+		if (message_equal(m, &status->message)) {
+			m->count += status->time_ns != m->time_ns; /* else a replay */
+			return 0;
+		}
+	}
+	if (private->message_count == PROCESS_MESSAGES)
+		return -ENOSPC;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	m->time_ns = status->time_ns;
+	m->count = 1;
+	m->message = status->message;
+	if (private->last_message)
+	private->last_message->next = m;
+	else private->messages = m;
+	private->last_message = m;
+	private->message_count++;
+	return 0;
+}
+
+static void process_set_ledger(struct process *p, const struct cuprobe_status_ledger *newest)
+{
+	const struct cuprobe_status_ledger *past = &p->private->past[newest->probe];
+	struct ledger *l = &p->ledgers[newest->probe];
+
+	l->library = *newest;
+	l->library.produced += past->produced;
+	l->library.fired += past->fired;
+	l->library.discarded += past->discarded;
+	l->library.invalid += past->invalid;
+	l->library.lost += past->lost;
+	l->library.cupti_dropped += past->cupti_dropped;
+	l->library.unknown += past->unknown;
+	l->library_known = true;
+}
+
+int process_set_status(struct process *p, const struct cuprobe_status *status)
+{
+	switch (status->type) {
+	case CUPROBE_STATUS_STATE:
+		p->state = status->state.state;
+		return 0;
+	case CUPROBE_STATUS_MESSAGE:
+		return process_add_message(p, status);
+	case CUPROBE_STATUS_LEDGER:
+		process_set_ledger(p, &status->ledger);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+int process_set_thread(struct process *p, __u32 thread, __u32 tid)
+{
+	struct map *threads = &p->private->threads;
+
+	if (!tid || map_find(threads, thread))
+		return 0;
+	if (threads->count >= PROCESS_THREADS)
+		return -ENOSPC;
+	return map_insert(threads, thread, (void *)(uintptr_t)tid);
+}
+
+__u32 process_thread(const struct process *p, __u32 thread)
+{
+	uintptr_t tid = (uintptr_t)map_find(&p->private->threads, thread);
+
+	return tid ? (__u32)tid : thread;
+}
+
+const char *process_string(const struct process *p, __u32 id, size_t *ret_bytes)
+{
+	const struct string *string = strings_find(&p->private->strings, id);
+
+	if (!string)
+		return NULL;
+	if (ret_bytes)
+		*ret_bytes = string->total_bytes;
+	return string->text;
+}
+
+const char *process_name(struct process *p, __u32 id, bool mangled)
+{
+	struct string *string = strings_find(&p->private->strings, id);
+	static char unknown[16];
+
+	if (!id)
+		return "";
+	if (string)
+		return mangled ? string->text : string_readable(string);
+	snprintf(unknown, sizeof(unknown), "?%u", id);
+	return unknown;
+}
+
+const struct cuprobe_info_device *process_device(const struct process *p, __u32 device)
+{
+	unsigned int i = device_index(p->private, device);
+
+	if (i < p->private->device_count && p->private->devices[i]->id == device)
+		return p->private->devices[i];
+	return NULL;
+}
+
+const struct cuprobe_info_context *process_context(const struct process *p, __u32 context)
+{
+	return map_find(&p->private->contexts, context);
+}
+
+const struct cuprobe_info_stream *process_stream(const struct process *p, __u32 context,
+						 __u32 stream)
+{
+	return map_find(&p->private->streams, stream_key(context, stream));
+}
+
+void process_each_device(const struct process *p,
+			 void (*each)(void *arg, const struct cuprobe_info_device *d), void *arg)
+{
+	for (unsigned int i = 0; i < p->private->device_count; i++)
+		each(arg, p->private->devices[i]);
+}
+
+const struct process_message *process_messages(const struct process *p)
+{
+	return p->private->messages;
+}
+
+const char *process_message_text(const struct process *p, const struct process_message *m)
+{
+	const char *text = m->text ? m->text : process_string(p, m->message.text, NULL);
+
+	return text ? text : "";
+}
+
+const char *process_message_remedy(const struct process *p, const struct process_message *m)
+{
+	const char *text = m->text ? m->remedy : process_string(p, m->message.remedy, NULL);
+
+	return text ? text : "";
+}
