@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Records a program with cuprobe and shows what was recorded: a real CUDA program where there is a
+# GPU and a compiler for it, else a model's inference on the simulator.
+#
+#	scripts/demo.sh BUILD
+set -eu
+
+build=$(realpath "${1:-build}")
+out=$build/demo
+cuprobe=$build/src/collector/cuprobe
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "demo: needs root for BPF, and there is no sudo: run it as root" >&2
+		exit 1
+	fi
+	echo "demo: cuprobe runs through sudo, since BPF needs root; the program runs as you"
+	as_root=sudo
+fi
+
+mkdir -p "$out"
+if [ -e /dev/nvidiactl ] && [ -x "$build/test/gpu/mix" ]; then
+	echo "demo: a CUDA program on this machine's GPU"
+	set -- "$build/test/gpu/mix"
+else
+	echo "demo: no GPU or no nvcc here: a model's inference on the simulator"
+	set -- env "LD_LIBRARY_PATH=$build/test/mock" "$build/test/mock/mock_app" llm
+fi
+
+capture=$out/cuprobe.cup
+trace=$out/trace.json.gz
+$as_root "$cuprobe" record -o "$capture" -- "$@"
+[ -z "$as_root" ] || sudo chown "$(id -u):$(id -g)" "$capture"
+"$cuprobe" export -f chrome -o "$trace" "$capture"
+
+echo
+echo "capture:      $capture   (cuprobe report, cuprobe export)"
+echo "Chrome trace: $trace   (open it in ui.perfetto.dev or chrome://tracing)"
