@@ -114,3 +114,31 @@ size_t api_name_bytes(const char *name, size_t bytes)
 		bytes -= 5;
 	return bytes;
 }
+
+static bool begins(const char *name, size_t bytes, const char *with)
+{
+	size_t n = strlen(with);
+
+	return bytes >= n && !memcmp(name, with, n);
+}
+
+bool api_enqueues(const char *name, size_t bytes)
+{
+	static const char *const families[] = {"Launch", "GraphLaunch", "Memcpy",
+					       "Memset", "MemPrefetch", "MemDiscardAndPrefetch"};
+
+	if (begins(name, bytes, "__"))
+		name += 2, bytes -= 2;
+	if (!begins(name, bytes, "cu"))
+		return false;
+	name += 2, bytes -= 2;
+	if (begins(name, bytes, "da") || begins(name, bytes, "64"))
+		name += 2, bytes -= 2;
+	if (begins(name, bytes, "LaunchHostFunc"))
+		return false;
+	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+		if (begins(name, bytes, families[i]))
+			return true;
+	}
+	return false;
+}

@@ -3,6 +3,7 @@
 #ifndef CUPROBE_COLLECTOR_NAMES_H
 #define CUPROBE_COLLECTOR_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <linux/types.h>
@@ -16,9 +17,12 @@ const char *memory_op_name(unsigned int op);
 const char *state_name(unsigned int state); /* "active" */
 
 /*
- * The length of an API's name without the suffixes that CUPTI adds: 15 for cudaLaunchKernel_v7000
+ * The length of an API's name without the suffixes that CUPTI adds: 16 for cudaLaunchKernel_v7000
  * and for cudaLaunchKernel_ptsz_v7000. A _v2 that belongs to the name stays.
  */
 size_t api_name_bytes(const char *name, size_t bytes);
+
+/* True for calls that put work on a GPU: launches, copies, memsets, prefetches. */
+bool api_enqueues(const char *name, size_t bytes);
 
 #endif
