@@ -1,0 +1,312 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every cell of the overhead table in turns; see bench-gpu.sh.
+
+Cells: bare; loaded (the library, nobody attached); kernel, graph, default (recorded from the
+start); late (attached while it runs); after (the last consumer left); floor-* (CUPTI alone, buffers
+thrown away); profiler (torch.profiler, the PyTorch load only). A round visits every cell once; a
+ratio is taken within a round, and the table shows the median and the range of the rounds.
+"""
+import argparse
+import json
+import os
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+LOWER_IS_BETTER = ("_ns",)
+KERNEL = ["--kinds", "kernel", "--graphs", "node"]
+GRAPH = ["--kinds", "kernel", "--graphs", "graph"]
+RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": []}
+FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph"}
+SETTLE_S = 1.2  # from starting `record -p` until collection is surely on
+# (cell, against, metric, ratio of speed at least)
+GOALS = (
+    ("loaded", "bare", "node_ns", 0.995),
+    ("loaded", "bare", "launch_ns", 0.98),
+    ("after", "bare", "node_ns", 0.995),
+    ("after", "bare", "launch_ns", 0.98),
+    ("kernel", "floor-kernel", "launch_ns", 1 / 1.10),
+    ("graph", "bare", "node_ns", 0.99),
+    ("loaded", "bare", "graph_per_s", 0.995),
+    ("after", "bare", "graph_per_s", 0.995),
+    ("late-graph", "bare", "graph_per_s", 0.99),
+)
+
+
+class Failed(Exception):
+    pass
+
+
+class Server:
+    """A load that measures once for each line it is given, and waits in between."""
+
+    def __init__(self, command, env, start_s):
+        self.process = subprocess.Popen(
+            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pending = b""
+        self.start_s = start_s
+
+    def line(self, timeout_s):
+        end = time.monotonic() + timeout_s
+        while b"\n" not in self.pending:
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                raise Failed(f"no answer in {timeout_s} s from {self.process.args}")
+            data = os.read(self.process.stdout.fileno(), 65536)
+            if not data:
+                raise Failed(f"{self.process.args} ended with {self.process.wait()}")
+            self.pending += data
+        line, self.pending = self.pending.split(b"\n", 1)
+        return line.decode()
+
+    def ready(self):
+        while '"ready"' not in self.line(self.start_s):
+            pass
+        return self
+
+    def ask(self, what, timeout_s=30):
+        self.process.stdin.write((what + "\n").encode())
+        self.process.stdin.flush()
+        while True:
+            line = self.line(timeout_s)
+            if line.startswith("{"):
+                return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise Failed(f"{self.process.args} did not end") from None
+
+
+class Bench:
+    def __init__(self, args):
+        self.args = args
+        self.cuprobe = os.path.join(args.dist, "bin", "cuprobe")
+        self.library = os.path.join(args.dist, "lib", "libcuprobe.so")
+        self.floor = os.path.join(args.dist, "bench", "libcupti_floor.so")
+        self.scratch = tempfile.mkdtemp(prefix="cuprobe-bench-")
+        self.raw = open(args.raw, "w", encoding="utf-8")
+        self.results = {}  # (metric, cell) -> {round: median}
+        self.faults = []
+
+    def env(self, cell):
+        env = dict(os.environ)
+        if cell in FLOORS:
+            env.update(CUDA_INJECTION64_PATH=self.floor, FLOOR_KINDS=FLOORS[cell])
+        elif cell != "bare":
+            env.update(CUDA_INJECTION64_PATH=self.library)
+        return env
+
+    def keep(self, cell, number, result):
+        self.raw.write(json.dumps({"cell": cell, "round": number, **result}) + "\n")
+        self.raw.flush()
+        for metric, stat in result.items():
+            if isinstance(stat, dict):
+                self.results.setdefault((metric, cell), {})[number] = stat["median"]
+
+    def fault(self, cell, what):
+        self.faults.append(f"{cell}: {what}")
+        print(f"bench_gpu: {cell}: {what}", file=sys.stderr, flush=True)
+
+    def record(self, options, rest):
+        out = os.path.join(self.scratch, "bench.cup")
+        if os.path.exists(out):
+            os.unlink(out)
+        return [self.cuprobe, "record", *options, "-o", out, *rest]
+
+    def attach(self, pid, options):
+        recorder = subprocess.Popen(self.record(options, ["-p", str(pid)]),
+                                    stdout=subprocess.DEVNULL)
+        time.sleep(SETTLE_S)
+        if recorder.poll() is not None:
+            raise Failed(f"record -p ended with {recorder.returncode}")
+        return recorder
+
+    @staticmethod
+    def detach(recorder):
+        recorder.send_signal(signal.SIGINT)
+        try:
+            recorder.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            recorder.kill()
+            raise Failed("record -p did not end in 15 s") from None
+        if recorder.returncode != 0:
+            raise Failed(f"record -p: exit status {recorder.returncode}")
+
+    def run_once(self, cell, command, env):
+        """A program that measures once and prints one JSON line among others."""
+        run = subprocess.run(command, env=env, stdout=subprocess.PIPE, timeout=40, check=False)
+        lines = [l for l in run.stdout.decode().splitlines() if l.startswith('{"program"')]
+        if run.returncode or not lines:
+            raise Failed(f"{command}: exit status {run.returncode}")
+        return json.loads(lines[-1])
+
+    # The CUDA programs start in no time: a process of their own for each cell.
+
+    def cuda_cell(self, program, cell):
+        path = os.path.join(self.args.dist, "bench", program)
+        if cell in RECORDED:
+            return self.run_once(cell, self.record(RECORDED[cell], ["--", path]), os.environ)
+        return self.run_once(cell, [path], self.env(cell))
+
+    def cuda_lifetime(self, program, number):
+        """loaded, late and after, in one process."""
+        path = os.path.join(self.args.dist, "bench", program)
+        server = Server([path, "--serve"], self.env("loaded"), 20).ready()
+        try:
+            self.keep("loaded", number, server.ask("loaded"))
+            with open(f"/proc/{server.process.pid}/maps", encoding="utf-8") as maps:
+                if "libcupti" in maps.read():
+                    self.fault("loaded", "libcupti is mapped with nobody attached")
+            recorder = self.attach(server.process.pid, KERNEL)
+            try:
+                self.keep("late-kernel", number, server.ask("late"))
+            finally:
+                self.detach(recorder)
+            server.ask("release")  # the calls in which CUPTI is given back
+            self.keep("after", number, server.ask("after"))
+        finally:
+            server.close()
+
+    def cuda_round(self, number):
+        for program in ("launch", "graph"):
+            for cell in ("bare", *RECORDED, *FLOORS):
+                try:
+                    self.keep(cell, number, self.cuda_cell(program, cell))
+                except (Failed, subprocess.TimeoutExpired) as e:
+                    self.fault(cell, e)
+            try:
+                self.cuda_lifetime(program, number)
+            except Failed as e:
+                self.fault("loaded", e)
+
+    # PyTorch takes long to start: one process for each way of life, which take turns.
+
+    def llm_start(self):
+        llm = os.path.join(os.path.dirname(__file__), "..", "test", "gpu", "llm.py")
+        command = [sys.executable, llm, "--serve", "--seconds", str(self.args.llm_seconds)]
+        servers = {cell: Server(command, self.env(env), 120) for cell, env in (
+            ("bare", "bare"), ("loaded", "loaded"), ("attached", "loaded"),
+            ("floor-kernel", "floor-kernel"), ("profiler", "bare"))}
+        for server in servers.values():
+            server.ready()
+        return servers
+
+    def llm_attached(self, server, number, mode):
+        for cell, options in (("late-kernel", KERNEL), ("late-graph", GRAPH), ("default", [])):
+            if self.args.quick and cell == "default":
+                continue
+            recorder = self.attach(server.process.pid, options)
+            try:
+                self.keep(cell, number, server.ask(f"{cell} {mode}"))
+            finally:
+                self.detach(recorder)
+        server.ask(f"release {mode}")
+        self.keep("after", number, server.ask(f"after {mode}"))
+
+    def llm_round(self, servers, number):
+        for mode in ("eager", "graph"):
+            for cell in ("bare", "loaded", "floor-kernel"):
+                self.keep(cell, number, servers[cell].ask(f"{cell} {mode}"))
+            self.keep("profiler", number, servers["profiler"].ask(f"profiler {mode} profile", 90))
+            self.llm_attached(servers["attached"], number, mode)
+
+    def llm(self, end):
+        servers = self.llm_start()
+        try:
+            self.rounds(end, lambda number: self.llm_round(servers, number))
+        finally:
+            for server in servers.values():
+                server.process.kill()
+
+    def rounds(self, end, one):
+        longest = 0
+        for number in range(self.args.rounds):
+            start = time.monotonic()
+            if number and start + longest > end:
+                print(f"bench_gpu: time is up after {number} rounds", file=sys.stderr)
+                break
+            one(number)
+            longest = max(longest, time.monotonic() - start)
+
+    def run(self):
+        start = time.monotonic()
+        share = 0.55 if self.args.llm else 1.0
+        self.rounds(start + share * self.args.budget, self.cuda_round)
+        if self.args.llm:
+            try:
+                self.llm(start + self.args.budget - 5)
+            except (Failed, subprocess.TimeoutExpired) as e:
+                self.fault("llm", e)
+
+
+def speeds(results, metric, cell, against):
+    """Speed of `cell` relative to `against`, round by round."""
+    ours, theirs = results.get((metric, cell), {}), results.get((metric, against), {})
+    lower = metric.endswith(LOWER_IS_BETTER)
+    return [theirs[n] / ours[n] if lower else ours[n] / theirs[n] for n in ours if n in theirs]
+
+
+def table(results):
+    lines = [f"{'metric':<16}{'cell':<14}{'median':>10}{'range of rounds':>24}"
+             f"{'speed/bare':>12}{'range':>18}{'n':>4}"]
+    metrics = list(dict.fromkeys(metric for metric, _ in results))
+    for metric in metrics:
+        for cell in [c for m, c in results if m == metric]:
+            values = list(results[metric, cell].values())
+            ratios = speeds(results, metric, cell, "bare") or [float("nan")]
+            lines.append(
+                f"{metric:<16}{cell:<14}{statistics.median(values):>10.1f}"
+                f"{min(values):>12.1f} ..{max(values):>9.1f}"
+                f"{statistics.median(ratios):>12.4f}{min(ratios):>9.4f} ..{max(ratios):.4f}"
+                f"{len(values):>4}")
+    return "\n".join(lines)
+
+
+def goals(results):
+    """PASS or FAIL for each claim; a claim without figures fails."""
+    failed = 0
+    for cell, against, metric, least in GOALS:
+        ratios = speeds(results, metric, cell, against)
+        if not ratios and metric.endswith("per_s") and (metric, "bare") not in results:
+            continue
+        median = statistics.median(ratios) if ratios else 0.0
+        failed += median < least
+        print(f"{'PASS' if median >= least else 'FAIL'} {metric} of {cell}: {median:.4f} of "
+              f"{against}, at least {least:.4f}, {len(ratios)} rounds")
+    return failed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dist", required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--budget", type=float, default=340, help="seconds for everything")
+    parser.add_argument("--quick", action="store_true", help="2 rounds in about 2 minutes")
+    parser.add_argument("--no-llm", dest="llm", action="store_false")
+    parser.add_argument("--llm-seconds", type=float, default=1.0)
+    parser.add_argument("--raw", default="bench-gpu.jsonl")
+    args = parser.parse_args()
+    args.dist = os.path.abspath(args.dist)
+    if args.quick:
+        args.rounds, args.budget = min(args.rounds, 2), min(args.budget, 120)
+    bench = Bench(args)
+    bench.run()
+    print(table(bench.results))
+    failed = goals(bench.results) + len(bench.faults)
+    for fault in bench.faults:
+        print(f"FAIL {fault}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
