@@ -12,7 +12,8 @@
  *	SESSION	JSON text: struct session_info; the first chunk, and again at the end
  *	PROCESS	JSON text: one process (pid, start, command line, executable, maps with build ids)
  *	LOSSES	struct cuprobe_loss_key, struct cuprobe_loss; repeated; absolute figures, the last
- *holds END	empty: the recording was ended in good order
+ *		holds
+ *	END	empty: the recording was ended in good order
  *
  * A reader skips types it does not know. A file that ends in the middle of a chunk, or whose
  * checksum fails, is read up to the last whole chunk, and the reader says so.
@@ -68,9 +69,12 @@ struct session_info {
 
 struct capture_writer;
 /*
- * Creates `path` under a temporary name with mode 0600. Compression runs on a thread of its own;
- * a write error (ENOSPC, ...) is returned by the next call and by close.
+ * Creates `path` under the temporary name `path`.partial with mode 0600; -EEXIST when that is
+ * there, from a recording that still runs or that was killed (it can be read as it is).
+ * Compression runs on a thread of its own; a write error (ENOSPC, ...) is returned by the next
+ * call and by close. What is a second old is in the file.
  */
+#define CAPTURE_PARTIAL_SUFFIX ".partial"
 int capture_create(struct capture_writer **ret, const char *path, const struct session_info *info);
 int capture_batch(struct capture_writer *w, const struct cuprobe_batch_header *h, const void *data);
 /* `json` describes a process, see PROCESS above. */
@@ -86,6 +90,10 @@ __u64 capture_bytes(const struct capture_writer *w); /* written so far */
 int capture_close(struct capture_writer *w, const struct session_info *info, bool commit);
 
 struct capture_reader;
+/*
+ * -EBADMSG: not a capture; -EPROTONOSUPPORT: of a newer version; -ENODATA: ends before its first
+ * chunk; else what open(2) says.
+ */
 int capture_open(struct capture_reader **ret, const char *path, struct session_info *ret_info);
 /*
  * Calls back in file order; every callback may be NULL and may stop by returning non-zero.
@@ -101,6 +109,8 @@ struct capture_handler {
 };
 int capture_read(struct capture_reader *r, const struct capture_handler *h,
 		 struct session_info *ret_info);
+/* After -ENODATA: where the file ends, and how ("ends after 1234 bytes, inside a chunk"). */
+const char *capture_trouble(const struct capture_reader *r);
 void capture_free(struct capture_reader *r);
 
 #endif

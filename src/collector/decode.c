@@ -33,6 +33,7 @@ static const struct layout layouts[CUPROBE_PROBE_COUNT] = {
 	[CUPROBE_PROBE_string] = {256, sizeof(struct cuprobe_string)},
 	[CUPROBE_PROBE_info] = {128, sizeof(struct cuprobe_info)},
 	[CUPROBE_PROBE_status] = {96, sizeof(struct cuprobe_status)},
+	[CUPROBE_PROBE_nvtx] = {56, sizeof(struct cuprobe_nvtx)},
 };
 
 union record {

@@ -65,6 +65,10 @@ bool event_times(const struct event *e, __u64 *ret_start_ns, __u64 *ret_end_ns)
 		*ret_start_ns = e->overhead->start_ns;
 		*ret_end_ns = e->overhead->end_ns;
 		return true;
+	case CUPROBE_PROBE_nvtx:
+		*ret_start_ns = e->nvtx->time_ns;
+		*ret_end_ns = e->nvtx->time_ns;
+		return true;
 	default:
 		return false;
 	}
