@@ -14,7 +14,7 @@ build=$1
 dist=$2
 
 rm -rf "$dist"
-DESTDIR='' cmake --install "$build" --prefix "$(realpath -m "$dist")" --strip >/dev/null
+DESTDIR='' cmake --install "$build" --prefix "$(realpath -m "$dist")" >/dev/null
 
 glibc='^(linux-vdso|ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|libutil)\.so'
 ldd "$dist/bin/cuprobe" | awk '$2 == "=>" { print $1, $3 }' | while read -r name path; do

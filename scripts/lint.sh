@@ -54,7 +54,7 @@ lint_paths()
 {
 	! files '*.c' '*.h' '*.cu' '*.sh' '*.py' '*.md' '*.bt' '*.cmake' '*CMakeLists.txt' Makefile \
 		.ci/run '*.1' | xargs -r grep -HnoE '(^|["'"' =:(\`]"')/[a-z][a-z0-9_.-]*/' |
-		grep -vE '/(usr|etc|proc|sys|dev|tmp|var|run|opt|bin|lib|lib64|path|include|nonexistent|home|root|no)/$'
+		grep -vE '/(usr|etc|proc|sys|dev|tmp|var|run|opt|bin|lib|lib64|path|include|nonexistent|home|root|no|format|scripts)/$'
 }
 
 # Long files are worth a look; they are no fault.
