@@ -18,8 +18,8 @@
 #include <string.h>
 #include <time.h>
 
-#define BUFFER_BYTES (1u << 20)
-#define BUFFER_COUNT 64
+#define BUFFER_BYTES (512u << 10) /* the library's default */
+#define BUFFER_COUNT 128
 
 int InitializeInjection(void);
 

@@ -1,0 +1,173 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything that only a GPU can show, in about eight minutes. Needs root, an NVIDIA GPU and the
+# tree of `make dist`; PyTorch and transformers for the steps llm and bench.
+#
+#	test/gpu/all.sh [STEP...]	steps: doctor mix midway versions llm bench
+#
+# CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (gpu-results/)
+# CUPTI_FOLDERS	folders with other versions of libcupti, for the step versions
+# BENCH_OPTIONS	options of scripts/bench_gpu.py (--quick, --budget SECONDS, ...)
+#
+# Prints one line for each claim; all output is in $OUT/logs.tar.gz.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+dist=$(cd "${CUPROBE_DIST:-$root/dist}" && pwd) || exit 2
+out=${OUT:-$root/gpu-results}
+scratch=$(mktemp -d)
+logs=$scratch/logs
+cuprobe=$dist/bin/cuprobe
+full=kernel,memcpy,memset,sync,api,memory
+failures=0
+export PYTHONDONTWRITEBYTECODE=1
+
+[ "$(id -u)" = 0 ] || { echo "SKIP: needs root for BPF"; exit 77; }
+[ -e /dev/nvidiactl ] || { echo "SKIP: needs an NVIDIA GPU"; exit 77; }
+mkdir -p "$out" "$logs"
+: >"$out/summary.txt"
+
+say()
+{
+	echo "$*" | tee -a "$out/summary.txt"
+}
+
+# What a step said that matters: all of it when it is short, else the failures and a count.
+digest() # NAME LOG
+{
+	local lines
+	lines=$(grep -cE '^(PASS|FAIL|SKIP)' "$2")
+	if [ "$lines" -gt 10 ]; then
+		say "$1: $(grep -c ^PASS "$2") claims hold"
+		grep -A 4 ^FAIL "$2" | grep -v ^PASS | head -30 | sed "s/^/$1: /" | tee -a "$out/summary.txt"
+	else
+		grep -A 4 -E '^(PASS|FAIL|SKIP)' "$2" | grep -E '^(PASS|FAIL|SKIP|    )' |
+			sed "s/^/$1: /" | tee -a "$out/summary.txt"
+	fi
+}
+
+step() # NAME SECONDS COMMAND...; its standard output goes to the file `to` when that is set
+{
+	local name=$1 seconds=$2 log=$logs/$1.log status=0 start=$SECONDS
+	shift 2
+	: >"$log"
+	timeout -k 5 "$seconds" "$@" >>"${to:-$log}" 2>>"$log" || status=$?
+	digest "$name" "$log"
+	if [ $status != 0 ] && [ $status != 77 ]; then
+		failures=$((failures + 1))
+		if ! grep -q ^FAIL "$log"; then
+			say "$name: FAIL exit status $status after $((SECONDS - start)) s; it ends:"
+			tail -5 "$log" | sed 's/^/    /' | tee -a "$out/summary.txt"
+		fi
+	fi
+	return $status
+}
+
+capture() # NAME SECONDS GRAPHS KINDS COMMAND...: NAME.cup, NAME.out and NAME.json.gz in $scratch
+{
+	local name=$1 seconds=$2 graphs=$3 kinds=$4
+	shift 4
+	to=$scratch/$name.out step "$name.record" "$seconds" "$cuprobe" record --graphs="$graphs" \
+		--kinds "$kinds" -o "$scratch/$name.cup" -- "$@"
+	exported "$name"
+}
+
+exported() # NAME
+{
+	step "$1.export" 60 "$cuprobe" export -f chrome -o "$scratch/$1.json.gz" "$scratch/$1.cup" &&
+		step "$1.report" 60 "$cuprobe" report "$scratch/$1.cup" &&
+		to=$scratch/$1.report.json step "$1.json" 60 "$cuprobe" report --json "$scratch/$1.cup" &&
+		step "$1.ledger" 20 python3 "$here/ledger_check.py" "$scratch/$1.report.json"
+}
+
+run_doctor()
+{
+	step doctor 30 "$cuprobe" doctor
+	tail -40 "$logs/doctor.log"
+	nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+}
+
+run_mix()
+{
+	local mix=$dist/bench/mix
+	capture mix 60 node $full "$mix" --rounds 20 --idle-ms 200
+	step mix.truth 20 python3 "$here/truth_check.py" "$scratch/mix.out" "$scratch/mix.json.gz"
+	step mix.times 20 python3 "$here/check_times.py" "$scratch/mix.json.gz"
+	capture mix-graph 60 graph $full "$mix" --rounds 20
+	step mix-graph.truth 20 python3 "$here/truth_check.py" --graphs graph "$scratch/mix-graph.out" \
+		"$scratch/mix-graph.json.gz"
+	capture mix-threads 60 node $full "$mix" --rounds 50 --threads 8
+	step mix-threads.truth 20 python3 "$here/truth_check.py" "$scratch/mix-threads.out" \
+		"$scratch/mix-threads.json.gz"
+	capture mix-big 90 node kernel,memcpy,memset "$mix" --rounds 300 --nodes 500
+	step mix-big.truth 60 python3 "$here/truth_check.py" --no-calls "$scratch/mix-big.out" \
+		"$scratch/mix-big.json.gz"
+	cp "$scratch/mix.cup" "$scratch/mix.json.gz" "$out/"
+}
+
+run_midway()
+{
+	step midway.record 60 "$here/attach_midway.sh" "$dist" "$scratch/midway.cup" \
+		"$scratch/midway.out" "$dist/bench/mix" --seconds 12 --pause-us 2000
+	exported midway
+	step midway.truth 60 python3 "$here/truth_check.py" --partial --skip-ms 500 \
+		"$scratch/midway.out" "$scratch/midway.json.gz"
+}
+
+run_versions()
+{
+	# shellcheck disable=SC2086 # a list of folders
+	step versions 200 "$here/versions.sh" "$dist" "$scratch" ${CUPTI_FOLDERS:-}
+}
+
+# References first, side by side: two runs of the same work, and what is compared is counts.
+run_llm()
+{
+	local mode
+	for mode in eager graph; do
+		timeout -k 5 120 python3 "$here/llm.py" --mode $mode --profile "$scratch/torch-$mode.json" \
+			>"$logs/torch-$mode.log" 2>&1 &
+	done
+	wait
+	for mode in eager graph; do
+		capture "llm-$mode" 120 node $full python3 "$here/llm.py" --mode $mode
+		step "llm-$mode.counts" 60 python3 "$here/compare_counts.py" "$scratch/torch-$mode.json" \
+			"$scratch/llm-$mode.json.gz"
+		step "llm-$mode.times" 60 python3 "$here/check_times.py" "$scratch/llm-$mode.json.gz"
+	done
+	step llm-midway.record 120 env CUPTI_IS_MAPPED_ANYWAY=1 "$here/attach_midway.sh" "$dist" \
+		"$scratch/llm-midway.cup" "$scratch/llm-midway.out" python3 "$here/llm.py" --seconds 14
+	exported llm-midway
+	step llm-midway.counts 90 python3 "$here/compare_counts.py" --skip-ms 500 \
+		"$scratch/torch-eager.json" "$scratch/llm-midway.json.gz"
+	step llm-profiler 120 env CUDA_INJECTION64_PATH="$dist/lib/libcuprobe.so" \
+		python3 "$here/llm.py" --profile "$scratch/torch-loaded.json"
+	step llm-profiler.counts 60 python3 "$here/compare_counts.py" "$scratch/torch-eager.json" \
+		"$scratch/torch-loaded.json"
+	cp "$scratch/llm-eager.json.gz" "$out/"
+}
+
+run_bench()
+{
+	# shellcheck disable=SC2086 # a list of options
+	step bench 420 "$root/scripts/bench-gpu.sh" --raw "$out/bench-gpu.jsonl" \
+		${BENCH_OPTIONS:---budget 260}
+	cp "$logs/bench.log" "$out/bench-gpu.txt"
+	cat "$logs/bench.log"
+}
+
+if [ ! -x "$dist/bench/mix" ]; then
+	mkdir -p "$dist/bench"
+	nvcc -O2 -arch=native -cudart static -I"$root/microbenchmarks" -o "$dist/bench/mix" \
+		"$here/mix.cu" "$root/microbenchmarks/bench.c" || exit 2
+fi
+for name in "${@:-doctor mix midway versions llm bench}"; do
+	for one in $name; do
+		say "== $one (${SECONDS} s)"
+		"run_$one"
+	done
+done
+tar -C "$scratch" -czf "$out/logs.tar.gz" logs
+rm -rf "$scratch"
+say "$failures steps failed, ${SECONDS} s"
+[ $failures = 0 ]
