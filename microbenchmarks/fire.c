@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "microbenchmarks/fire.h"
+
+#include "probes/cuprobe.h"
+#include "src/inject/batch.h"
+#include "src/inject/ledger.h"
+#include "src/inject/outlet.h"
+
+extern const struct fire cuprobe_fire;
+
+static bool wanted(void)
+{
+	return cuprobe_outlet->consumers(CUPROBE_PROBE_memset) != 0;
+}
+
+static void records(__u64 first, __u32 count)
+{
+	for (__u64 i = first; i < first + count; i++) {
+		struct cuprobe_memset *r = cuprobe_batch_add(CUPROBE_PROBE_memset);
+
+		*r = (struct cuprobe_memset){
+			.start_ns = i,
+			.end_ns = i + 1000,
+			.bytes = 4096,
+			.context = 1,
+			.stream = 7,
+			.correlation = (__u32)i,
+			.memory_kind = 3,
+		};
+	}
+}
+
+static void flush(void)
+{
+	cuprobe_batch_fire(CUPROBE_PROBE_memset);
+}
+
+static __u64 fired(void)
+{
+	return cuprobe_ledger[CUPROBE_PROBE_memset].fired;
+}
+
+static void raw(const void *data, __u32 count)
+{
+	cuprobe_probe_fire(CUPROBE_PROBE_memset, data, count * (__u32)sizeof(struct cuprobe_memset),
+			   count, 0);
+}
+
+__attribute__((visibility("default"))) const struct fire cuprobe_fire = {
+	.wanted = wanted,
+	.records = records,
+	.flush = flush,
+	.fired = fired,
+	.raw = raw,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The probes, and the library's own batches in front of them, as a libcuprobe.so that needs no
+ * CUDA: what a collector sees is the real thing.
+ */
+#ifndef CUPROBE_MICROBENCHMARKS_FIRE_H
+#define CUPROBE_MICROBENCHMARKS_FIRE_H
+
+#include <stdbool.h>
+
+#include <linux/types.h>
+
+struct fire {
+	bool (*wanted)(void);			   /* is somebody attached to the probe memset? */
+	void (*records)(__u64 first, __u32 count); /* numbered records, through batches */
+	void (*flush)(void);
+	__u64 (*fired)(void);			      /* records so far */
+	void (*raw)(const void *data, __u32 records); /* one firing of the probe memset */
+};
+
+/* From the library beside this program; NULL, with a message, when it is not there. */
+const struct fire *fire_load(void);
+
+#endif

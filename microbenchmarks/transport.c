@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a 64-byte record costs from the library's batch to the collector's reader, as CPU time of
+ * both processes together, at a given rate; beside it a ring in shared memory, the limit.
+ *
+ *	transport [--rate 1000000] [--seconds 2] [--reps 5]		needs root for BPF
+ *
+ * The producer works in ticks of 5 ms, as the pump does when CUPTI completes a buffer. The reader
+ * looks at every record. --rate 0: as fast as it goes. Exit status 1: records were lost.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "microbenchmarks/fire.h"
+#include "microbenchmarks/shm_ring.h"
+#include "src/collector/session.h"
+
+#define TICK_NS 5000000u
+#define REPS_MOST 64
+#define SETTLE_NS 1000000000u /* longest that the last records may take */
+
+struct settings {
+	__u64 rate, seconds, reps;
+};
+
+/* One repetition, as the producer saw it. */
+struct produced {
+	__u64 records, cpu_ns, wall_ns;
+};
+
+struct way {
+	const char *name;
+	const struct settings *settings;
+	struct shm_ring *ring; /* NULL: the probe */
+	const struct fire *fire;
+	struct session *session;
+	int go[2], done[2]; /* pipes to and from the producer */
+	__u64 received, lost, sum;
+	pid_t producer;
+};
+
+static void sleep_until(__u64 ns)
+{
+	struct timespec ts = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+static void way_write(struct way *w, __u64 first, __u32 count)
+{
+	if (w->ring)
+		shm_ring_write(w->ring, first, count);
+	else
+		w->fire->records(first, count);
+}
+
+static struct produced produce(struct way *w)
+{
+	__u64 start = bench_clock_ns(CLOCK_MONOTONIC), next = start;
+	__u64 end = start + w->settings->seconds * 1000000000u;
+	__u64 cpu = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	__u32 count =
+		w->settings->rate ? (__u32)(w->settings->rate / (1000000000u / TICK_NS)) : 5000;
+	struct produced p = {0};
+
+	while (next < end && bench_clock_ns(CLOCK_MONOTONIC) < end) {
+		way_write(w, p.records, count);
+		p.records += count;
+		next += TICK_NS;
+		if (w->settings->rate)
+			sleep_until(next);
+	}
+	if (!w->ring)
+		w->fire->flush();
+	p.cpu_ns = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	p.wall_ns = bench_clock_ns(CLOCK_MONOTONIC) - start;
+	return p;
+}
+
+/* The producer's process: one repetition for each byte that comes. */
+static void producer_main(struct way *w)
+{
+	char byte;
+
+	close(w->go[1]);
+	if (!w->ring) {
+		w->fire = fire_load();
+		if (!w->fire)
+			_exit(1);
+	}
+	if (write(w->done[1], "", 1) != 1)
+		_exit(1);
+	while (read(w->go[0], &byte, 1) == 1) {
+		struct produced p = produce(w);
+
+		if (write(w->done[1], &p, sizeof(p)) != sizeof(p))
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static int batch_received(void *arg, const struct cuprobe_batch_header *h, const void *data)
+{
+	const struct cuprobe_memset *records = data;
+	struct way *w = arg;
+
+	if (h->probe != CUPROBE_PROBE_memset)
+		return 0;
+	for (__u32 i = 0; i < h->count; i++)
+		w->sum += records[i].start_ns;
+	w->received += h->count;
+	return 0;
+}
+
+static int process_seen(void *arg, pid_t pid, __u64 start_ns)
+{
+	(void)arg;
+	(void)pid;
+	(void)start_ns;
+	return 0;
+}
+
+static int way_read(struct way *w)
+{
+	if (!w->ring)
+		return session_poll(w->session, 20);
+	w->received += shm_ring_read(w->ring, &w->sum);
+	sleep_until(bench_clock_ns(CLOCK_MONOTONIC) + TICK_NS);
+	return 0;
+}
+
+static bool producer_done(struct way *w)
+{
+	struct pollfd p = {w->done[0], POLLIN, 0};
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* The reader's side of one repetition; its CPU time, and what the producer said. */
+static int repetition(struct way *w, struct produced *p, __u64 *ret_cpu_ns)
+{
+	__u64 cpu = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID), end;
+	int err = 0;
+
+	w->received = 0;
+	if (write(w->go[1], "", 1) != 1)
+		return -errno;
+	while (err >= 0 && !producer_done(w))
+		err = way_read(w);
+	if (read(w->done[0], p, sizeof(*p)) != sizeof(*p))
+		return -EPIPE;
+	end = bench_clock_ns(CLOCK_MONOTONIC) + SETTLE_NS;
+	while (err >= 0 && w->received < p->records && bench_clock_ns(CLOCK_MONOTONIC) < end)
+		err = way_read(w);
+	*ret_cpu_ns = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+	w->lost += p->records - w->received;
+	return err < 0 ? err : 0;
+}
+
+static int way_open(struct way *w)
+{
+	struct session_opts opts = {
+		.probes = 1u << CUPROBE_PROBE_memset, .pids = &w->producer, .pid_count = 1};
+	struct session_handler handler = {batch_received, process_seen, w};
+	char why[512] = "", byte;
+	int err;
+
+	if (pipe(w->go) || pipe(w->done))
+		return -errno;
+	w->producer = fork();
+	if (w->producer < 0)
+		return -errno;
+	if (!w->producer)
+		producer_main(w);
+	close(w->done[1]);
+	if (read(w->done[0], &byte, 1) != 1)
+		return -EPIPE;
+	if (w->ring)
+		return 0;
+	err = session_open(&w->session, &opts, &handler, why, sizeof(why));
+	if (!err)
+		err = session_start(w->session);
+	if (err)
+		fprintf(stderr, "transport: %s: %s\n", why, strerror(-err));
+	return err;
+}
+
+static void way_close(struct way *w)
+{
+	session_free(w->session);
+	close(w->go[1]);
+	close(w->done[0]);
+	if (w->producer > 0) {
+		kill(w->producer, SIGKILL);
+		waitpid(w->producer, NULL, 0);
+	}
+}
+
+static void way_print(const struct way *w, double *producer, double *reader, double *rate)
+{
+	size_t n = (size_t)w->settings->reps;
+	double both[REPS_MOST];
+	char name[64];
+
+	for (size_t i = 0; i < n; i++)
+		both[i] = producer[i] + reader[i];
+	snprintf(name, sizeof(name), "%s: rate", w->name);
+	bench_print(name, "records/s", bench_stat(rate, n));
+	snprintf(name, sizeof(name), "%s: producer", w->name);
+	bench_print(name, "ns/record", bench_stat(producer, n));
+	snprintf(name, sizeof(name), "%s: reader", w->name);
+	bench_print(name, "ns/record", bench_stat(reader, n));
+	snprintf(name, sizeof(name), "%s: both processes", w->name);
+	bench_print(name, "ns/record", bench_stat(both, n));
+	printf("%s: lost %llu records\n", w->name, (unsigned long long)w->lost);
+}
+
+static int way_measure(struct way *w)
+{
+	double producer[REPS_MOST], reader[REPS_MOST], rate[REPS_MOST];
+	int err = way_open(w);
+
+	/* The first repetition is warm-up, overwritten by the next. */
+	for (__u64 i = 0; !err && i <= w->settings->reps; i++) {
+		size_t at = i ? (size_t)i - 1 : 0;
+		struct produced p;
+		__u64 cpu_ns;
+
+		err = repetition(w, &p, &cpu_ns);
+		if (err)
+			break;
+		producer[at] = (double)p.cpu_ns / (double)p.records;
+		reader[at] = (double)cpu_ns / (double)p.records;
+		rate[at] = (double)p.records * 1e9 / (double)p.wall_ns;
+	}
+	if (!err)
+		way_print(w, producer, reader, rate);
+	way_close(w);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct settings s = {
+		.rate = (__u64)bench_option(argc, argv, "--rate", 1000000),
+		.seconds = (__u64)bench_option(argc, argv, "--seconds", 2),
+		.reps = (__u64)bench_option(argc, argv, "--reps", 5),
+	};
+	struct way probe = {.name = "usdt + bpf ring", .settings = &s};
+	struct way shared = {.name = "shared memory", .settings = &s, .ring = shm_ring_open()};
+
+	if (s.reps < 1 || s.reps > REPS_MOST || !shared.ring) {
+		fprintf(stderr, "transport: --reps is 1 to %d\n", REPS_MOST);
+		return 2;
+	}
+	if (geteuid()) {
+		printf("SKIP: needs root for BPF\n");
+		return 77;
+	}
+	printf("transport of %zu-byte records, %llu records/s asked for, %llu x %llu s\n",
+	       sizeof(struct cuprobe_memset), (unsigned long long)s.rate,
+	       (unsigned long long)s.reps, (unsigned long long)s.seconds);
+	if (way_measure(&probe) || way_measure(&shared))
+		return 1;
+	return probe.lost != 0;
+}
