@@ -9,10 +9,10 @@
 
 #define JSON_DEEPEST 16
 
-/* Bytes of the UTF-8 sequence at `s`, 0 when it is none (overlong, surrogate, cut). */
-static size_t utf8_bytes(const unsigned char *s, size_t left)
+size_t utf8_bytes(const char *text, size_t left)
 {
 	static const unsigned int least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *s = (const unsigned char *)text;
 	size_t bytes = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
 	unsigned int code = s[0];
 
@@ -26,8 +26,9 @@ static size_t utf8_bytes(const unsigned char *s, size_t left)
 			return 0;
 		code = code << 6 | (s[i] & 0x3f);
 	}
-	return code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000) ? 0
-											   : bytes;
+	if (code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	return bytes;
 }
 
 static void json_write_char(FILE *out, unsigned char c)
@@ -48,7 +49,7 @@ void json_write_string(FILE *out, const char *text, size_t bytes)
 {
 	fputc('"', out);
 	for (size_t i = 0, step; i < bytes; i += step) {
-		step = utf8_bytes((const unsigned char *)text + i, bytes - i);
+		step = utf8_bytes(text + i, bytes - i);
 		if (step == 1)
 			json_write_char(out, (unsigned char)text[i]);
 		else if (step)

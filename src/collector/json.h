@@ -15,6 +15,8 @@
  * control characters are escaped.
  */
 void json_write_string(FILE *out, const char *text, size_t bytes);
+/* Bytes of the UTF-8 character at `text`; 0 when it is none (overlong, surrogate, cut). */
+size_t utf8_bytes(const char *text, size_t left);
 
 /* A value inside a text that its holder keeps; zeroed is none. */
 struct json {
