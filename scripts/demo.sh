@@ -26,7 +26,7 @@ if [ -e /dev/nvidiactl ] && [ -x "$build/test/gpu/mix" ]; then
 	set -- "$build/test/gpu/mix"
 else
 	echo "demo: no GPU or no nvcc here: a model's inference on the simulator"
-	set -- env "LD_LIBRARY_PATH=$build/test/mock" "$build/test/mock/mock_app" llm
+	set -- env "LD_LIBRARY_PATH=$build/mock" "$build/mock/mock_app" llm
 fi
 
 capture=$out/cuprobe.cup

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Makes a tree that can be taken to another machine whose glibc is not older: the command, the
-# library, and beside it every shared object that the command needs besides glibc's own.
+# library, and beside it every shared object that the command needs besides glibc's own. The
+# programs that measure are in bench/.
 #
 #	scripts/dist.sh BUILD DIST
 set -eu
@@ -14,7 +15,9 @@ build=$1
 dist=$2
 
 rm -rf "$dist"
-DESTDIR='' cmake --install "$build" --prefix "$(realpath -m "$dist")" >/dev/null
+prefix=$(realpath -m "$dist")
+DESTDIR='' cmake --install "$build" --prefix "$prefix" >/dev/null
+DESTDIR='' cmake --install "$build" --prefix "$prefix" --component bench >/dev/null
 
 glibc='^(linux-vdso|ld-linux.*|libc|libm|libdl|libpthread|librt|libresolv|libutil)\.so'
 ldd "$dist/bin/cuprobe" | awk '$2 == "=>" { print $1, $3 }' | while read -r name path; do
