@@ -231,7 +231,7 @@ static int way_measure(struct way *w)
 	for (__u64 i = 0; !err && i <= w->settings->reps; i++) {
 		size_t at = i ? (size_t)i - 1 : 0;
 		struct produced p;
-		__u64 cpu_ns;
+		__u64 cpu_ns = 0;
 
 		err = repetition(w, &p, &cpu_ns);
 		if (err)
