@@ -69,15 +69,16 @@ capture() # NAME SECONDS GRAPHS KINDS COMMAND...: NAME.cup, NAME.out and NAME.js
 	shift 4
 	to=$scratch/$name.out step "$name.record" "$seconds" "$cuprobe" record --graphs="$graphs" \
 		--kinds "$kinds" -o "$scratch/$name.cup" -- "$@"
-	exported "$name"
+	exported "$name" --whole
 }
 
-exported() # NAME
+exported() # NAME [--whole]
 {
 	step "$1.export" 60 "$cuprobe" export -f chrome -o "$scratch/$1.json.gz" "$scratch/$1.cup" &&
 		step "$1.report" 60 "$cuprobe" report "$scratch/$1.cup" &&
 		to=$scratch/$1.report.json step "$1.json" 60 "$cuprobe" report --json "$scratch/$1.cup" &&
-		step "$1.ledger" 20 python3 "$here/ledger_check.py" "$scratch/$1.report.json"
+		step "$1.ledger" 30 python3 "$here/ledger_check.py" ${2:+"$2"} "$scratch/$1.report.json" \
+			"$scratch/$1.json.gz"
 }
 
 run_doctor()
@@ -91,10 +92,12 @@ run_mix()
 {
 	local mix=$dist/bench/mix
 	capture mix 60 node $full "$mix" --rounds 20 --idle-ms 200
-	step mix.truth 20 python3 "$here/truth_check.py" "$scratch/mix.out" "$scratch/mix.json.gz"
+	step mix.truth 20 python3 "$here/truth_check.py" --report "$scratch/mix.report.json" \
+		"$scratch/mix.out" "$scratch/mix.json.gz"
 	step mix.times 20 python3 "$here/check_times.py" "$scratch/mix.json.gz"
 	capture mix-graph 60 graph $full "$mix" --rounds 20
-	step mix-graph.truth 20 python3 "$here/truth_check.py" --graphs graph "$scratch/mix-graph.out" \
+	step mix-graph.truth 20 python3 "$here/truth_check.py" --graphs graph \
+		--report "$scratch/mix-graph.report.json" "$scratch/mix-graph.out" \
 		"$scratch/mix-graph.json.gz"
 	capture mix-threads 60 node $full "$mix" --rounds 50 --threads 8
 	step mix-threads.truth 20 python3 "$here/truth_check.py" "$scratch/mix-threads.out" \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does cuprobe record exactly what mix did?
 
-    truth_check.py [--graphs node|graph] [--no-calls] TRUTH TRACE
+    truth_check.py [--graphs node|graph] [--no-calls] [--report REPORT] TRUTH TRACE
     truth_check.py --partial [--skip-ms 500] TRUTH TRACE
 
 TRUTH is what mix printed, TRACE is cuprobe's Chrome trace of it, with the kinds kernel, memcpy,
@@ -10,7 +10,8 @@ memset, sync and api (and graph, for --graphs graph, where the insides of graphs
 --partial: the recording covers a part of the run of one thread (attached midway). It is cut into
 rounds at the kernel `mark`, whose grid is the round's number; the rounds must follow one another
 and each must be whole. --no-calls: without the API calls, whose names an old libcupti does not
-know. --skip-ms leaves out rounds that near to the recording's ends.
+know. --skip-ms leaves out rounds that near to the recording's ends. REPORT, of `cuprobe report
+--json`, is asked for the number of graph launches, which a trace has for --graphs graph only.
 """
 import argparse
 import json
@@ -128,6 +129,7 @@ def main():
     parser.add_argument("trace")
     parser.add_argument("--graphs", choices=("node", "graph"), default="node")
     parser.add_argument("--no-calls", dest="calls", action="store_false")
+    parser.add_argument("--report")
     parser.add_argument("--partial", action="store_true")
     parser.add_argument("--skip-ms", type=int, default=0)
     args = parser.parse_args()
@@ -140,6 +142,11 @@ def main():
     failed = compare("", seen(traces.gpu(records)), expected(truth, inside))
     if args.calls:
         failed += calls(records, truth)
+    if args.report:
+        with open(args.report, encoding="utf-8") as f:
+            graphs = sum(row["calls"] for row in json.load(f)["graphs"])
+        want = 0 if inside else truth["graph_launches"]
+        failed += traces.verdict(graphs == want, "graph records", f"{graphs}, should be {want}")
     return 1 if failed else 0
 
 
