@@ -22,7 +22,12 @@ files() # PATTERN...: files of the tree, new ones that git does not ignore inclu
 
 lint_format()
 {
-	files '*.c' '*.h' '*.cu' | xargs -r clang-format ${fix:--n -Werror}
+	if [ -n "$fix" ]; then
+		files '*.c' '*.h' '*.cu' | xargs -r clang-format -i
+		return
+	fi
+	! files '*.c' '*.h' '*.cu' | xargs -r clang-format -n -Werror 2>&1 |
+		sed -n 's/^\([^ :]*\):[0-9]*:.*/\1: run make format/p' | sort -u | grep .
 }
 
 # Texts that people read, data of tests and git's own files carry no licence line.
@@ -52,9 +57,8 @@ includes() # DIR REGEX: includes in DIR that match
 # Absolute paths in the tree are those that every Linux has, not those of one person's machine.
 lint_paths()
 {
-	! files '*.c' '*.h' '*.cu' '*.sh' '*.py' '*.md' '*.bt' '*.cmake' '*CMakeLists.txt' Makefile \
-		.ci/run '*.1' | xargs -r grep -HnoE '(^|["'"' =:(\`]"')/[a-z][a-z0-9_.-]*/' |
-		grep -vE '/(usr|etc|proc|sys|dev|tmp|var|run|opt|bin|lib|lib64|path|include|nonexistent|home|root|no|format|scripts)/$'
+	! files ':!LICENSE' ':!scripts/lint.sh' |
+		xargs -r grep -HnE '(^|[^A-Za-z0-9_}.-])/(home|Users|root|work|workspace|mnt|srv|data)/[A-Za-z0-9_.-]'
 }
 
 # Long files are worth a look; they are no fault.
@@ -74,12 +78,14 @@ lint_mandoc()
 	files '*.1' | xargs -r mandoc -T lint -W warning
 }
 
+# memleak does not see that a pointer outlives a realloc() that failed; the tests run under ASan.
 lint_cppcheck()
 {
 	files 'src/*.c' 'probes/*.c' 'test/*.c' 'microbenchmarks/*.c' |
 		xargs -r cppcheck --quiet --std=c11 --language=c --enable=warning,portability \
-			--inline-suppr --error-exitcode=1 --suppress=unusedStructMember \
-			--suppress=missingIncludeSystem -D__x86_64__ -D__linux__ -I. -Iinclude -j2
+			--inline-suppr --error-exitcode=1 --suppress=unusedStructMember --suppress=memleak \
+			--suppress=missingIncludeSystem --library=scripts/cppcheck.cfg \
+			-D__x86_64__ -D__linux__ -I. -Iinclude -j2
 }
 
 lint_tidy()
@@ -103,7 +109,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--build) build=$2 && shift 2 ;;
 	--tally) tally=$2 && shift 2 ;;
-	--fix) fix=-i && shift ;;
+	--fix) fix=yes && shift ;;
 	-*) echo "lint.sh: unknown option: $1" >&2 && exit 2 ;;
 	*) break ;;
 	esac
