@@ -24,33 +24,45 @@ struct session_opts {
 	char *const *command; /* NULL terminated argv */
 	bool as_root;	      /* under sudo: do not step down to the calling user */
 	const char *library;  /* libcuprobe.so for command; NULL: beside this executable */
-	__u32 ring_bytes;     /* 0: 16 MiB */
+	__u32 ring_bytes;     /* a power of two; 0: 16 MiB */
+	unsigned int form;    /* of the BPF program: enum program_form; 0: the best there is */
 };
 
 struct session_handler {
 	int (*batch)(void *arg, const struct cuprobe_batch_header *h, const void *data);
-	/* A process fired for the first time: describe it now, while it lives. */
+	/*
+	 * A process fired for the first time, or for the first time since it executed another
+	 * program: describe it now, while it lives. Comes before the batch.
+	 */
 	int (*process)(void *arg, pid_t pid, __u64 start_ns);
 	void *arg;
 };
 
-/* On failure one clear line, with what to do, is in `ret_why` (size bytes). */
+/*
+ * On failure one clear line, with what to do, is in `ret_why` (size bytes). -ENOENT and -EACCES
+ * with a command: there is no such command, or it cannot be run.
+ */
 int session_open(struct session **ret, const struct session_opts *opts,
 		 const struct session_handler *handler, char *ret_why, size_t size);
 /*
- * Waits up to `timeout_ms`, delivers what has arrived. 1 when the command has ended or none of
- * the processes lives any more and all they sent is delivered; 0 otherwise; or a negative errno.
+ * Waits up to `timeout_ms` (and never above 50 ms), delivers what has arrived. 1 when the command
+ * has ended or none of the processes lives any more and all they sent is delivered; 0 otherwise; or
+ * a negative errno.
  */
 int session_poll(struct session *s, int timeout_ms);
-/* Lets the command go if session_open has it stopped still; called once by the verbs. */
+/* Lets the command go, which session_open holds still. 0, or what its exec failed with. */
 int session_start(struct session *s);
 void session_signal(struct session *s, int signal); /* to the command */
 /*
- * Stops collection: detaches, then delivers what the processes flush because of it (they fire
- * their last batches before the probes are gone: wait for them up to `grace_ms`).
+ * Stops collection: waits for what the processes hold now, detaches the data, waits for their last
+ * ledgers, detaches the rest, and delivers all of it. Both waits together take up to `grace_ms`,
+ * and none when nobody is left.
  */
 int session_stop(struct session *s, int grace_ms);
-/* Calls `each` for every entry of the BPF program's loss map; absolute figures. */
+/*
+ * Calls `each` for every entry of the BPF program's loss map; absolute figures. pid 0 stands for
+ * the processes that found no room in the map, together.
+ */
 int session_losses(struct session *s,
 		   int (*each)(void *arg, const struct cuprobe_loss_key *,
 			       const struct cuprobe_loss *),

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command that is traced: forked, held still before its exec, let go, waited for. */
+#ifndef CUPROBE_COLLECTOR_CHILD_H
+#define CUPROBE_COLLECTOR_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct child {
+	pid_t pid;   /* 0: there is none */
+	int pidfd;   /* readable once it has ended */
+	int go_fd;   /* closing it lets the child go; -1: it was */
+	int exec_fd; /* gives the errno of a failed exec, or ends */
+	bool ended;
+	int status; /* as a shell gives it */
+};
+
+/*
+ * Forks; the child waits. `library` goes into the two injection variables. Under sudo, and
+ * unless `as_root`, the child becomes the user who called. -ENOENT, -EACCES: there is no such
+ * command, or it cannot be run; a line is in `ret_why`.
+ */
+int child_fork(struct child *ret, char *const *argv, const char *library, bool as_root,
+	       char *ret_why, size_t size);
+/* Lets it run its program; what exec failed with, or 0. */
+int child_go(struct child *c);
+/* Notes the end, without waiting for it. */
+void child_reap(struct child *c);
+/* A child that was not let go ends without having run anything. */
+void child_done(struct child *c);
+
+#endif

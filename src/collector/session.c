@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/collector/session.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "ebpf/cuprobe.skel.h"
+#include "src/collector/child.h"
+#include "src/collector/features.h"
+#include "src/collector/library.h"
+#include "src/collector/map.h"
+#include "src/collector/program.h"
+#include "src/collector/targets.h"
+
+#define LOOK_MS 50	      /* the ring has no wake-ups below 1 MiB */
+#define ROUND_BYTES (8 << 20) /* delivered before the caller gets its turn */
+#define FLUSH_MS 250	      /* the library hands over what it holds every 100 ms */
+#define LAST_MS 100	      /* between a library's farewell and its last ledger */
+#define ALWAYS (1U << CUPROBE_PROBE_string | 1U << CUPROBE_PROBE_info | 1U << CUPROBE_PROBE_status)
+
+/* A process that has fired. */
+struct sender {
+	struct sender *next;
+	pid_t pid;
+	__u64 start_ns;
+	bool settled; /* said that it collects nothing any more */
+};
+
+struct session {
+	struct session_handler handler;
+	struct program program;
+	struct ring_buffer *ring;
+	struct targets targets;
+	struct child child;
+	struct library_copy copy;
+	int epoll;
+	int *pidfds; /* of -p; -1 once the process has ended */
+	unsigned int pidfd_count, living;
+	bool all;
+	struct map senders_by_key;
+	struct sender *senders, *newest;
+	long budget; /* bytes that this round may still deliver */
+	int err;     /* of the handler */
+};
+
+static __u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (__u64)ts.tv_sec * 1000 + (__u64)ts.tv_nsec / 1000000;
+}
+
+/* No two processes have the same, unless they started 2^42 ns apart to the nanosecond. */
+static __u64 sender_key(const struct cuprobe_batch_header *h)
+{
+	return h->process_start_ns << 22 ^ h->pid;
+}
+
+static struct sender *sender_get(struct session *s, const struct cuprobe_batch_header *h)
+{
+	struct sender *sender = s->newest;
+
+	if (sender && sender->pid == (pid_t)h->pid && sender->start_ns == h->process_start_ns)
+		return sender;
+	sender = map_find(&s->senders_by_key, sender_key(h));
+	if (!sender)
+		return NULL;
+	s->newest = sender;
+	return sender;
+}
+
+static struct sender *sender_new(struct session *s, const struct cuprobe_batch_header *h)
+{
+	struct sender *sender = calloc(1, sizeof(*sender));
+
+	if (!sender)
+		return NULL;
+	sender->pid = (pid_t)h->pid;
+	sender->start_ns = h->process_start_ns;
+	if (map_insert(&s->senders_by_key, sender_key(h), sender)) {
+		free(sender);
+		return NULL;
+	}
+	sender->next = s->senders;
+	s->senders = sender;
+	return sender;
+}
+
+/* Notes that a process collects no data any more. */
+static void sender_status(struct sender *sender, const struct cuprobe_batch_header *h,
+			  const char *data)
+{
+	__u32 stride = h->bytes / h->count;
+	const struct cuprobe_status *status;
+
+	for (__u32 at = 0; stride >= sizeof(*status) && at + stride <= h->bytes; at += stride) {
+		status = (const void *)(data + at);
+		if (status->type == CUPROBE_STATUS_STATE)
+			sender->settled = !(status->state.active_probes & ~ALWAYS);
+	}
+}
+
+static int session_deliver(struct session *s, const struct cuprobe_batch_header *h,
+			   const void *data)
+{
+	struct sender *sender = sender_get(s, h);
+	bool fresh = !sender;
+	int err = 0;
+
+	if (fresh)
+		sender = sender_new(s, h);
+	if (!sender)
+		return -ENOMEM;
+	/* Whoever announces itself from the first record on has just begun. */
+	if (fresh || (h->probe == CUPROBE_PROBE_info && !h->seq))
+		err = s->handler.process(s->handler.arg, sender->pid, sender->start_ns);
+	if (h->probe == CUPROBE_PROBE_status)
+		sender_status(sender, h, data);
+	return err ? err : s->handler.batch(s->handler.arg, h, data);
+}
+
+static int session_sample(void *arg, void *data, size_t size)
+{
+	const struct cuprobe_batch_header *h = data;
+	struct session *s = arg;
+
+	if (size >= sizeof(*h) && h->bytes && h->count && h->bytes <= size - sizeof(*h))
+		s->err = session_deliver(s, h, h + 1);
+	s->budget -= (long)size;
+	if (s->err)
+		return s->err;
+	return s->budget < 0 ? -EAGAIN : 0;
+}
+
+/* Delivers up to `bytes`. 0, or what the handler returned. */
+static int session_consume(struct session *s, long bytes)
+{
+	s->budget = bytes;
+	s->err = 0;
+	(void)ring_buffer__consume(s->ring);
+	return s->err;
+}
+
+static int session_drain(struct session *s)
+{
+	/* Once all of the ring, however much arrives meanwhile. */
+	return session_consume(s, 2L * (long)bpf_map__max_entries(s->program.bpf->maps.batches));
+}
+
+static int session_watch(struct session *s, int fd, __u64 what)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* What an epoll event is about; below these it is the number of a process of -p. */
+#define ABOUT_RING (1ULL << 32)
+#define ABOUT_CHILD (2ULL << 32)
+
+static int session_add_pid(struct session *s, pid_t pid, char *ret_why, size_t size)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0), err;
+
+	if (fd < 0) {
+		err = -errno;
+		if (err == -ESRCH || err == -EINVAL)
+			snprintf(ret_why, size, "there is no process %d", pid);
+		return err;
+	}
+	s->pidfds[s->pidfd_count++] = fd;
+	s->living++;
+	err = session_watch(s, fd, s->pidfd_count - 1);
+	return err ? err : targets_add_process(&s->targets, pid, ret_why, size);
+}
+
+static int session_open_pids(struct session *s, const struct session_opts *opts, char *ret_why,
+			     size_t size)
+{
+	int err = 0;
+
+	s->pidfds = malloc((opts->pid_count + 1) * sizeof(*s->pidfds));
+	if (!s->pidfds)
+		return -ENOMEM;
+	for (unsigned int i = 0; !err && i < opts->pid_count; i++)
+		err = session_add_pid(s, opts->pids[i], ret_why, size);
+	return err;
+}
+
+static int session_open_command(struct session *s, const struct session_opts *opts, char *ret_why,
+				size_t size)
+{
+	char path[PATH_MAX];
+	int err;
+
+	err = library_find(path, opts->library, ret_why, size);
+	/* What is wrong with the library is not to be taken for a wrong command. */
+	if (!err)
+		err = library_copy_make(&s->copy, path, ret_why, size);
+	if (!err)
+		err = targets_add_file(&s->targets, s->copy.fd, ret_why, size);
+	if (err)
+		return -ELIBACC;
+	err = child_fork(&s->child, opts->command, s->copy.path, opts->as_root, ret_why, size);
+	if (!err)
+		err = session_watch(s, s->child.pidfd, ABOUT_CHILD);
+	return err;
+}
+
+static int session_load(struct session *s, const struct session_opts *opts, char *ret_why,
+			size_t size)
+{
+	int err = program_load(&s->program, opts->form, opts->ring_bytes);
+
+	if (err) {
+		features_explain(err, ret_why, size);
+		return err;
+	}
+	s->ring = ring_buffer__new(bpf_map__fd(s->program.bpf->maps.batches), session_sample, s,
+				   NULL);
+	if (!s->ring)
+		return -errno;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll < 0)
+		return -errno;
+	s->targets.program_fd = s->program.fd;
+	s->targets.probes = opts->probes | ALWAYS;
+	return session_watch(s, ring_buffer__epoll_fd(s->ring), ABOUT_RING);
+}
+
+int session_open(struct session **ret, const struct session_opts *opts,
+		 const struct session_handler *handler, char *ret_why, size_t size)
+{
+	struct session *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->handler = *handler;
+	s->all = opts->all;
+	s->epoll = -1;
+	s->copy.fd = -1;
+	s->child = (struct child){.pidfd = -1, .go_fd = -1, .exec_fd = -1};
+	ret_why[0] = '\0';
+	err = session_load(s, opts, ret_why, size);
+	if (!err && opts->command)
+		err = session_open_command(s, opts, ret_why, size);
+	else if (!err && opts->all)
+		err = targets_add_all(&s->targets, ret_why, size);
+	else if (!err)
+		err = session_open_pids(s, opts, ret_why, size);
+	if (err)
+		goto fail;
+	*ret = s;
+	return 0;
+fail:
+	if (!ret_why[0])
+		snprintf(ret_why, size, "%s", strerror(-err));
+	session_free(s);
+	return err;
+}
+
+static void session_wait(struct session *s, int timeout_ms)
+{
+	struct epoll_event events[16];
+	int count = epoll_wait(s->epoll, events, 16, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
+
+	for (int i = 0; i < count; i++) {
+		__u64 about = events[i].data.u64;
+
+		if (about == ABOUT_CHILD) {
+			epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->child.pidfd, NULL);
+		} else if (about != ABOUT_RING) {
+			close(s->pidfds[about]);
+			s->pidfds[about] = -1;
+			s->living--;
+		}
+	}
+}
+
+static bool session_over(struct session *s)
+{
+	if (s->child.pid) {
+		child_reap(&s->child);
+		return s->child.ended;
+	}
+	return !s->all && !s->living;
+}
+
+int session_poll(struct session *s, int timeout_ms)
+{
+	bool over;
+	int err;
+
+	session_wait(s, timeout_ms);
+	over = session_over(s);
+	if (s->all)
+		targets_refresh(&s->targets);
+	err = over ? session_drain(s) : session_consume(s, ROUND_BYTES);
+	return err ? err : over;
+}
+
+int session_start(struct session *s)
+{
+	return child_go(&s->child);
+}
+
+void session_signal(struct session *s, int signal)
+{
+	if (s->child.pid && !s->child.ended)
+		kill(s->child.pid, signal);
+}
+
+static bool session_quiet(const struct session *s, bool settled_is_quiet)
+{
+	for (const struct sender *sender = s->senders; sender; sender = sender->next) {
+		if (!(settled_is_quiet && sender->settled) && proc_alive(sender->pid))
+			return false;
+	}
+	return true;
+}
+
+/* Delivers for `ms`, or until nobody is left that could send. */
+static int session_deliver_for(struct session *s, int ms, bool settled_is_quiet)
+{
+	__u64 end = now_ms() + (__u64)ms;
+	int err = 0;
+
+	while (!err && now_ms() < end && !session_quiet(s, settled_is_quiet)) {
+		session_wait(s, 10);
+		err = session_consume(s, ROUND_BYTES);
+	}
+	return err;
+}
+
+struct detachment {
+	struct targets *targets;
+	__u32 probes;
+	bool done; /* atomic: set by the thread when it has finished */
+};
+
+static void *detachment_run(void *arg)
+{
+	struct detachment *d = arg;
+
+	targets_detach(d->targets, d->probes);
+	__atomic_store_n(&d->done, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Detaches, and delivers meanwhile: processes go on firing until the last moment. */
+static int session_detach(struct session *s, __u32 probes)
+{
+	struct detachment d = {.targets = &s->targets, .probes = probes};
+	pthread_t thread;
+	int err = 0;
+
+	if (pthread_create(&thread, NULL, detachment_run, &d)) {
+		detachment_run(&d);
+		return session_drain(s);
+	}
+	/* Pairs with the store in detachment_run. */
+	while (!__atomic_load_n(&d.done, __ATOMIC_ACQUIRE)) {
+		session_wait(s, 5);
+		if (!err)
+			err = session_consume(s, ROUND_BYTES);
+	}
+	pthread_join(thread, NULL);
+	return err;
+}
+
+int session_stop(struct session *s, int grace_ms)
+{
+	int flush_ms = grace_ms < FLUSH_MS ? grace_ms : FLUSH_MS;
+	int last_ms = grace_ms - flush_ms;
+	int err;
+
+	err = session_deliver_for(s, flush_ms, false);
+	for (struct sender *sender = s->senders; sender; sender = sender->next)
+		sender->settled = false;
+	if (!err)
+		err = session_detach(s, ~ALWAYS);
+	if (!err)
+		err = session_deliver_for(s, last_ms, true);
+	if (!err)
+		err = session_deliver_for(s, last_ms < LAST_MS ? last_ms : LAST_MS, false);
+	if (!err)
+		err = session_detach(s, ~0U);
+	return err ? err : session_drain(s);
+}
+
+int session_losses(struct session *s,
+		   int (*each)(void *arg, const struct cuprobe_loss_key *,
+			       const struct cuprobe_loss *),
+		   void *arg)
+{
+	const struct cuprobe_loss *others = s->program.bpf->bss->other_losses;
+	int map = bpf_map__fd(s->program.bpf->maps.losses), err = 0;
+	struct cuprobe_loss_key key, *previous = NULL;
+	struct cuprobe_loss loss;
+
+	while (!err && !bpf_map_get_next_key(map, previous, &key)) {
+		previous = &key;
+		if (!bpf_map_lookup_elem(map, &key, &loss))
+			err = each(arg, &key, &loss);
+	}
+	for (__u32 probe = 0; !err && probe < CUPROBE_PROBE_COUNT; probe++) {
+		key = (struct cuprobe_loss_key){.probe = probe};
+		loss = others[probe];
+		if (loss.batches || loss.bad_batches)
+			err = each(arg, &key, &loss);
+	}
+	return err;
+}
+
+int session_exit_status(const struct session *s)
+{
+	return s->child.status;
+}
+
+void session_free(struct session *s)
+{
+	struct sender *sender;
+
+	if (!s)
+		return;
+	targets_free(&s->targets);
+	ring_buffer__free(s->ring);
+	program_free(&s->program);
+	child_done(&s->child);
+	library_copy_remove(&s->copy);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	while (s->pidfd_count) {
+		if (s->pidfds[--s->pidfd_count] >= 0)
+			close(s->pidfds[s->pidfd_count]);
+	}
+	free(s->pidfds);
+	map_clear(&s->senders_by_key, NULL);
+	while ((sender = s->senders)) {
+		s->senders = sender->next;
+		free(sender);
+	}
+	free(s);
+}
