@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work on the GPU: kernels, graphs launched as a whole, copies and memsets. */
+#include "src/collector/output/chrome.h"
+
+#include <errno.h>
+
+#include "src/collector/model.h"
+#include "src/collector/names.h"
+#include "src/collector/output/occupancy.h"
+
+static char *put_three(char *p, const __u32 xyz[3])
+{
+	*p++ = '[';
+	p = put_u64(p, xyz[0]);
+	*p++ = ',';
+	p = put_u64(p, xyz[1]);
+	*p++ = ',';
+	p = put_u64(p, xyz[2]);
+	*p++ = ']';
+	return p;
+}
+
+static char *put_per_multiprocessor(char *p, const struct cuprobe_info_device *d,
+				    const struct cuprobe_kernel *k)
+{
+	unsigned __int128 blocks = kernel_blocks(k);
+
+	if (!d || !d->multiprocessors || !d->warp_size)
+		return p;
+	p = PUT(p, "\"blocks per SM\":");
+	p = put_ratio(p, blocks, d->multiprocessors);
+	p = PUT(p, ",\"warps per SM\":");
+	p = put_ratio(p, blocks * kernel_block_threads(k),
+		      (__u64)d->multiprocessors * d->warp_size);
+	*p++ = ',';
+	return p;
+}
+
+static char *put_shape(char *p, const struct cuprobe_info_device *d, const struct cuprobe_kernel *k)
+{
+	int occupancy = occupancy_percent(d, k);
+
+	p = PUT(p, "\"registers per thread\":");
+	p = put_u64(p, k->registers_per_thread);
+	p = PUT(p, ",\"shared memory\":");
+	p = put_u64(p, (__u64)k->static_shared_bytes + k->dynamic_shared_bytes);
+	*p++ = ',';
+	p = put_per_multiprocessor(p, d, k);
+	p = PUT(p, "\"grid\":");
+	p = put_three(p, k->grid);
+	p = PUT(p, ",\"block\":");
+	p = put_three(p, k->block);
+	if (k->cluster[0]) {
+		p = PUT(p, ",\"cluster\":");
+		p = put_three(p, k->cluster);
+	}
+	if (occupancy >= 0) {
+		p = PUT(p, ",\"est. achieved occupancy %\":");
+		p = put_u64(p, (__u64)occupancy);
+	}
+	*p++ = ',';
+	return p;
+}
+
+static unsigned int shape_hash(const __u32 key[SHAPE_NUMBERS])
+{
+	__u64 hash = 0;
+
+	for (int i = 0; i < SHAPE_NUMBERS; i++)
+		hash = (hash ^ key[i]) * 0x9e3779b97f4a7c15ull;
+	return (unsigned int)(hash >> 40) % SHAPES;
+}
+
+/* The arguments of put_shape, which a program's launches repeat over and over. */
+static char *put_shape_again(struct sink *s, char *p, const struct event *e)
+{
+	const struct cuprobe_kernel *k = e->kernel;
+	const struct cuprobe_info_device *d = process_device(e->process, k->device);
+	const __u32 key[SHAPE_NUMBERS] = {
+		e->process->number,
+		k->device,
+		k->grid[0],
+		k->grid[1],
+		k->grid[2],
+		k->block[0],
+		k->block[1],
+		k->block[2],
+		k->cluster[0],
+		k->cluster[1],
+		k->cluster[2],
+		k->registers_per_thread,
+		k->static_shared_bytes,
+		k->dynamic_shared_bytes,
+	};
+	struct chrome_shape *shape = &s->shapes[shape_hash(key)];
+
+	if (!d) /* may be told later */
+		return put_shape(p, d, k);
+	if (!shape->bytes || memcmp(shape->key, key, sizeof(key)) != 0) {
+		memcpy(shape->key, key, sizeof(key));
+		shape->bytes = (unsigned int)(put_shape(shape->text, d, k) - shape->text);
+	}
+	return put_bytes(p, shape->text, shape->bytes);
+}
+
+static char *put_place(char *p, __u32 device, __u32 context, __u32 stream, __u32 correlation)
+{
+	p = PUT(p, "\"device\":");
+	p = put_u64(p, device);
+	p = PUT(p, ",\"context\":");
+	p = put_u64(p, context);
+	p = PUT(p, ",\"stream\":");
+	p = put_u64(p, stream);
+	p = PUT(p, ",\"correlation\":");
+	p = put_u64(p, correlation);
+	*p++ = ',';
+	return p;
+}
+
+/* The last arguments of all that can be part of a graph. */
+static char *put_graph_node(char *p, __u32 graph_id, __u64 node_id, __u32 channel,
+			    __u32 channel_type)
+{
+	p = PUT(p, "\"graph id\":");
+	p = put_u64(p, graph_id);
+	p = PUT(p, ",\"graph node id\":");
+	p = put_u64(p, node_id);
+	p = PUT(p, ",\"channel\":");
+	p = put_u64(p, channel);
+	p = PUT(p, ",\"channel_type\":");
+	return put_u64(p, channel_type);
+}
+
+static char *put_bandwidth(char *p, __u64 bytes, __u64 duration_ns)
+{
+	p = PUT(p, "\"bytes\":");
+	p = put_u64(p, bytes);
+	*p++ = ',';
+	if (!duration_ns)
+		return p;
+	p = PUT(p, "\"memory bandwidth (GB/s)\":"); /* = bytes / ns */
+	p = put_ratio(p, bytes, duration_ns);
+	*p++ = ',';
+	return p;
+}
+
+int chrome_kernel(struct sink *s, const struct event *e)
+{
+	const struct cuprobe_kernel *k = e->kernel;
+	const struct chrome_name *name = chrome_kernel_name(s, e->process, k->name);
+	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, k->device,
+					      k->context, k->stream, k->start_ns, k->end_ns);
+	char *p;
+
+	if (!name || !lane)
+		return -ENOMEM;
+	p = chrome_slice(s, "kernel", lane, k->start_ns, k->end_ns, name->text, name->bytes);
+	p = PUT(p, "\"queued\":");
+	p = put_u64(p, k->queued_ns > s->base_ns ? k->queued_ns - s->base_ns : 0);
+	*p++ = ',';
+	p = put_place(p, k->device, k->context, k->stream, k->correlation);
+	p = put_shape_again(s, p, e);
+	if (k->priority != CUPROBE_NO_PRIORITY) {
+		p = PUT(p, "\"priority\":");
+		p = put_s64(p, k->priority);
+		*p++ = ',';
+	}
+	p = put_graph_node(p, k->graph_id, k->graph_node_id, k->channel, k->channel_type);
+	chrome_end(s, p);
+	chrome_flow_end(s, lane, k->start_ns, k->correlation);
+	return s->out->err;
+}
+
+int chrome_graph(struct sink *s, const struct event *e)
+{
+	const struct cuprobe_graph *g = e->graph;
+	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, g->device,
+					      g->context, g->stream, g->start_ns, g->end_ns);
+	char name[48], *p = PUT(name, "CUDA Graph ");
+
+	if (!lane)
+		return -ENOMEM;
+	p = put_u64(p, g->graph_id);
+	p = chrome_slice(s, "kernel", lane, g->start_ns, g->end_ns, name, (size_t)(p - name));
+	p = put_place(p, g->device, g->context, g->stream, g->correlation);
+	p = PUT(p, "\"graph id\":");
+	p = put_u64(p, g->graph_id);
+	p = PUT(p, ",\"graph exec id\":");
+	p = put_u64(p, g->exec_id);
+	chrome_end(s, p);
+	chrome_flow_end(s, lane, g->start_ns, g->correlation);
+	return s->out->err;
+}
+
+static char *put_peers(char *p, const struct cuprobe_memcpy *m)
+{
+	if (m->src_device == CUPROBE_NO_ID && m->dst_device == CUPROBE_NO_ID)
+		return p;
+	p = PUT(p, "\"fromDevice\":");
+	p = put_u64(p, m->src_device);
+	p = PUT(p, ",\"inDevice\":");
+	p = put_u64(p, m->device);
+	p = PUT(p, ",\"toDevice\":");
+	p = put_u64(p, m->dst_device);
+	p = PUT(p, ",\"fromContext\":");
+	p = put_u64(p, m->src_context);
+	p = PUT(p, ",\"inContext\":");
+	p = put_u64(p, m->context);
+	p = PUT(p, ",\"toContext\":");
+	p = put_u64(p, m->dst_context);
+	*p++ = ',';
+	return p;
+}
+
+static char *put_word(char *p, const char *word)
+{
+	return put_bytes(p, word, strlen(word));
+}
+
+int chrome_memcpy(struct sink *s, const struct event *e)
+{
+	const struct cuprobe_memcpy *m = e->memcpy;
+	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, m->device,
+					      m->context, m->stream, m->start_ns, m->end_ns);
+	char name[96], *p = PUT(name, "Memcpy ");
+
+	if (!lane)
+		return -ENOMEM;
+	p = put_word(p, copy_kind_name(m->copy_kind));
+	p = PUT(p, " (");
+	p = put_word(p, memory_kind_name(m->src_kind));
+	p = PUT(p, " -> ");
+	p = put_word(p, memory_kind_name(m->dst_kind));
+	*p++ = ')';
+	p = chrome_slice(s, "gpu_memcpy", lane, m->start_ns, m->end_ns, name, (size_t)(p - name));
+	p = put_peers(p, m);
+	p = put_place(p, m->device, m->context, m->stream, m->correlation);
+	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
+	p = put_graph_node(p, m->graph_id, m->graph_node_id, m->channel, m->channel_type);
+	chrome_end(s, p);
+	chrome_flow_end(s, lane, m->start_ns, m->correlation);
+	return s->out->err;
+}
+
+int chrome_memset(struct sink *s, const struct event *e)
+{
+	const struct cuprobe_memset *m = e->memset;
+	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, m->device,
+					      m->context, m->stream, m->start_ns, m->end_ns);
+	char name[48], *p = PUT(name, "Memset (");
+
+	if (!lane)
+		return -ENOMEM;
+	p = put_word(p, memory_kind_name(m->memory_kind));
+	*p++ = ')';
+	p = chrome_slice(s, "gpu_memset", lane, m->start_ns, m->end_ns, name, (size_t)(p - name));
+	p = put_place(p, m->device, m->context, m->stream, m->correlation);
+	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
+	p = put_graph_node(p, m->graph_id, m->graph_node_id, m->channel, m->channel_type);
+	chrome_end(s, p);
+	chrome_flow_end(s, lane, m->start_ns, m->correlation);
+	return s->out->err;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/collector/output/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "src/collector/output/text.h"
+
+#define BUFFER_BYTES (256 * 1024)
+#define GZIP_LEVEL 1 /* for traces, 6 is four times slower and saves a third */
+
+/*
+ * A gzip file with a head is one member, whose first block is stored, not compressed, and so can
+ * be overwritten in place: gzip header, 5 bytes of block header, the head; then the rest as zlib
+ * makes it, which knows nothing of the head, and the checksum of both.
+ */
+#define GZIP_HEADER_BYTES 10
+#define STORED_BLOCK_BYTES 5
+
+struct output_private {
+	int fd;
+	bool named;  /* `temporary` exists */
+	bool direct; /* written in place, nothing to rename */
+	bool gzip, deflating;
+	size_t head_bytes;
+	off_t head_at;
+	uLong crc;   /* of what is behind the head */
+	__u64 bytes; /* likewise, uncompressed */
+	z_stream z;
+	char *head; /* as written by output_head */
+	char path[PATH_MAX], temporary[PATH_MAX + 16];
+	char buffer[BUFFER_BYTES];
+	unsigned char packed[BUFFER_BYTES];
+};
+
+static void write_all(struct output *o, const void *data, size_t bytes)
+{
+	const char *at = data;
+
+	while (bytes && !o->err) {
+		ssize_t n = write(o->private->fd, at, bytes);
+
+		if (n < 0 && errno != EINTR)
+			o->err = -errno;
+		if (n > 0) {
+			at += n;
+			bytes -= (size_t)n;
+		}
+	}
+}
+
+static void deflate_all(struct output *o, const char *data, size_t bytes, int flush)
+{
+	struct output_private *p = o->private;
+
+	p->z.next_in = (unsigned char *)data;
+	p->z.avail_in = (unsigned int)bytes;
+	p->crc = crc32(p->crc, p->z.next_in, p->z.avail_in);
+	do {
+		p->z.next_out = p->packed;
+		p->z.avail_out = sizeof(p->packed);
+		if (deflate(&p->z, flush) == Z_STREAM_ERROR)
+			o->err = -EIO;
+		write_all(o, p->packed, sizeof(p->packed) - p->z.avail_out);
+	} while (!p->z.avail_out && !o->err);
+}
+
+static void write_out(struct output *o, const char *data, size_t bytes)
+{
+	o->private->bytes += bytes;
+	if (o->private->deflating)
+		deflate_all(o, data, bytes, Z_NO_FLUSH);
+	else
+		write_all(o, data, bytes);
+}
+
+int output_flush(struct output *o)
+{
+	struct output_private *p = o->private;
+
+	if (o->at != p->buffer && !o->err)
+		write_out(o, p->buffer, (size_t)(o->at - p->buffer));
+	o->at = p->buffer;
+	return o->err;
+}
+
+void output_put(struct output *o, const char *text, size_t bytes)
+{
+	while (bytes) {
+		size_t step = bytes < OUTPUT_ROOM ? bytes : OUTPUT_ROOM;
+
+		output_done(o, put_bytes(output_room(o, step), text, step));
+		text += step;
+		bytes -= step;
+	}
+}
+
+static int open_temporary(struct output_private *p)
+{
+	char *dir = strdup(p->path);
+	int flags = O_WRONLY | O_CLOEXEC;
+
+	if (!dir)
+		return -ENOMEM;
+	snprintf(p->temporary, sizeof(p->temporary), "%s.%d.tmp", p->path, (int)getpid());
+	p->fd = open(dirname(dir), O_TMPFILE | flags, 0666);
+	free(dir);
+	if (p->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
+		unlink(p->temporary);
+		p->fd = open(p->temporary, O_CREAT | O_EXCL | flags, 0666);
+		p->named = p->fd >= 0;
+	}
+	return p->fd < 0 ? -errno : 0;
+}
+
+static int open_direct(struct output_private *p, const char *path)
+{
+	p->direct = true;
+	if (!strcmp(path, "-"))
+		p->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	else
+		p->fd = open(path, O_WRONLY | O_CLOEXEC);
+	return p->fd < 0 ? -errno : 0;
+}
+
+static int open_path(struct output_private *p, const char *path)
+{
+	struct stat st;
+
+	p->fd = -1;
+	if (!strcmp(path, "-") || (!stat(path, &st) && !S_ISREG(st.st_mode)))
+		return open_direct(p, path);
+	/* A link stays one: what it names is replaced. */
+	if (!realpath(path, p->path)) {
+		if (errno != ENOENT)
+			return -errno;
+		if (strlen(path) >= sizeof(p->path))
+			return -ENAMETOOLONG;
+		memcpy(p->path, path, strlen(path) + 1);
+	}
+	return open_temporary(p);
+}
+
+static int start_gzip(struct output *o)
+{
+	static const unsigned char header[GZIP_HEADER_BYTES] = {0x1f, 0x8b, Z_DEFLATED, [9] = 3};
+	struct output_private *p = o->private;
+
+	if (deflateInit2(&p->z, GZIP_LEVEL, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	p->deflating = true;
+	p->crc = crc32(0, NULL, 0);
+	write_all(o, header, sizeof(header));
+	return o->err;
+}
+
+static int start_head(struct output *o)
+{
+	struct output_private *p = o->private;
+	unsigned int n = (unsigned int)p->head_bytes;
+	unsigned char block[STORED_BLOCK_BYTES] = {0, n & 0xff, n >> 8, ~n & 0xff, ~n >> 8 & 0xff};
+
+	p->head = calloc(1, p->head_bytes);
+	if (!p->head)
+		return -ENOMEM;
+	if (p->gzip)
+		write_all(o, block, sizeof(block));
+	p->head_at = lseek(p->fd, 0, SEEK_CUR);
+	write_all(o, p->head, p->head_bytes);
+	return o->err;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+int output_open(struct output **ret, const char *path, size_t head_bytes)
+{
+	struct output *o = calloc(1, sizeof(*o));
+	struct output_private *p = calloc(1, sizeof(*p));
+	int err = -ENOMEM;
+
+	if (!o || !p) {
+		free(o);
+		free(p);
+		return err;
+	}
+	o->private = p;
+	o->at = p->buffer;
+	o->end = p->buffer + sizeof(p->buffer);
+	p->gzip = ends_with(path, ".gz");
+	err = open_path(p, path);
+	if (!err && p->gzip)
+		err = start_gzip(o);
+	if (!err && head_bytes && !p->direct) {
+		p->head_bytes = head_bytes;
+		err = start_head(o);
+	}
+	if (err) {
+		output_close(o, false);
+		return err;
+	}
+	*ret = o;
+	return 0;
+}
+
+bool output_has_head(const struct output *o)
+{
+	return o->private->head_bytes != 0;
+}
+
+void output_head(struct output *o, const char *text, size_t bytes)
+{
+	struct output_private *p = o->private;
+
+	memset(p->head, ' ', p->head_bytes);
+	p->head[p->head_bytes - 1] = '\n';
+	memcpy(p->head, text, bytes < p->head_bytes ? bytes : p->head_bytes);
+	if (!o->err && pwrite(p->fd, p->head, p->head_bytes, p->head_at) != (ssize_t)p->head_bytes)
+		o->err = -EIO;
+}
+
+static void finish_gzip(struct output *o)
+{
+	struct output_private *p = o->private;
+	unsigned char trailer[8];
+	__u64 bytes = p->bytes + p->head_bytes;
+	uLong crc = p->crc;
+
+	deflate_all(o, NULL, 0, Z_FINISH);
+	if (p->head)
+		crc = crc32_combine(crc32(0, (unsigned char *)p->head, (uInt)p->head_bytes), crc,
+				    (z_off_t)p->bytes);
+	for (int i = 0; i < 4; i++) {
+		trailer[i] = (unsigned char)(crc >> 8 * i);
+		trailer[i + 4] = (unsigned char)(bytes >> 8 * i);
+	}
+	write_all(o, trailer, sizeof(trailer));
+}
+
+static int give_name(struct output_private *p)
+{
+	char self[32];
+
+	if (!p->named) {
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", p->fd);
+		unlink(p->temporary);
+		if (linkat(AT_FDCWD, self, AT_FDCWD, p->temporary, AT_SYMLINK_FOLLOW))
+			return -errno;
+		p->named = true;
+	}
+	if (rename(p->temporary, p->path))
+		return -errno;
+	p->named = false;
+	return 0;
+}
+
+int output_close(struct output *o, bool commit)
+{
+	struct output_private *p;
+	int err;
+
+	if (!o)
+		return 0;
+	p = o->private;
+	if (commit && !output_flush(o) && p->gzip)
+		finish_gzip(o);
+	err = o->err;
+	if (commit && !err && !p->direct)
+		err = give_name(p);
+	if (p->fd >= 0 && close(p->fd) && commit && !err)
+		err = -errno;
+	if (p->named)
+		unlink(p->temporary);
+	if (p->deflating)
+		deflateEnd(&p->z);
+	free(p->head);
+	free(p);
+	free(o);
+	return err;
+}

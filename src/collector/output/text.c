@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/collector/output/text.h"
+
+static const char pairs[] = "0001020304050607080910111213141516171819"
+			    "2021222324252627282930313233343536373839"
+			    "4041424344454647484950515253545556575859"
+			    "6061626364656667686970717273747576777879"
+			    "8081828384858687888990919293949596979899";
+
+/* `digits` digits with leading zeros, ending before `end`. */
+static char *put_digits_back(char *end, __u64 value)
+{
+	while (value >= 100) {
+		end -= 2;
+		memcpy(end, pairs + 2 * (value % 100), 2);
+		value /= 100;
+	}
+	if (value >= 10) {
+		end -= 2;
+		memcpy(end, pairs + 2 * value, 2);
+	} else {
+		*--end = (char)('0' + value);
+	}
+	return end;
+}
+
+char *put_u64(char *p, __u64 value)
+{
+	char digits[PUT_U64_BYTES], *end = digits + sizeof(digits);
+	char *start = put_digits_back(end, value);
+
+	return put_bytes(p, start, (size_t)(end - start));
+}
+
+char *put_s64(char *p, __s64 value)
+{
+	if (value >= 0)
+		return put_u64(p, (__u64)value);
+	*p++ = '-';
+	return put_u64(p, -(__u64)value);
+}
+
+char *put_hex(char *p, __u64 value)
+{
+	int shift = 60;
+
+	while (shift && !(value >> shift))
+		shift -= 4;
+	p = PUT(p, "0x");
+	for (; shift >= 0; shift -= 4)
+		*p++ = "0123456789abcdef"[value >> shift & 15];
+	return p;
+}
+
+char *put_us(char *p, __u64 ns)
+{
+	unsigned int rest = (unsigned int)(ns % 1000);
+
+	p = put_u64(p, ns / 1000);
+	*p++ = '.';
+	*p++ = (char)('0' + rest / 100);
+	memcpy(p, pairs + 2 * (rest % 100), 2);
+	return p + 2;
+}
+
+char *put_ratio(char *p, unsigned __int128 numerator, __u64 denominator)
+{
+	unsigned __int128 whole = numerator / denominator;
+	__u64 rest = (__u64)((numerator % denominator) * 1000000 / denominator);
+	char *end;
+
+	if (whole > ~0ull) /* 2^64 and more: beyond anything that is measured */
+		whole = ~0ull;
+	p = put_u64(p, (__u64)whole);
+	if (!rest)
+		return p;
+	*p++ = '.';
+	end = p + 6;
+	for (int i = 5; i >= 0; i--, rest /= 10)
+		p[i] = (char)('0' + rest % 10);
+	while (end[-1] == '0')
+		end--;
+	return end;
+}
+
+/* Bytes of the UTF-8 sequence of more than one byte at `s`; 0 when it is none. */
+static size_t utf8_sequence(const unsigned char *s, size_t left)
+{
+	static const unsigned int least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t bytes = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+	unsigned int code = s[0] & (0xffu >> (bytes + 1));
+
+	if (s[0] < 0xc2 || s[0] > 0xf4 || bytes > left)
+		return 0;
+	for (size_t i = 1; i < bytes; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (s[i] & 0x3f);
+	}
+	if (code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+		return 0;
+	return bytes;
+}
+
+static char *put_json_escape(char *p, unsigned char c)
+{
+	*p++ = '\\';
+	switch (c) {
+	case '"':
+	case '\\':
+		*p++ = (char)c;
+		return p;
+	case '\n':
+		*p++ = 'n';
+		return p;
+	case '\t':
+		*p++ = 't';
+		return p;
+	default:
+		p = PUT(p, "u00");
+		*p++ = "0123456789abcdef"[c >> 4];
+		*p++ = "0123456789abcdef"[c & 15];
+		return p;
+	}
+}
+
+char *put_json(char *p, const char *text, size_t bytes)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + bytes;
+	size_t step;
+
+	while (s < end) {
+		if (*s >= 0x80) {
+			step = utf8_sequence(s, (size_t)(end - s));
+			p = step ? put_bytes(p, (const char *)s, step) : PUT(p, "\xef\xbf\xbd");
+			s += step ? step : 1;
+		} else if (*s < 0x20 || *s == 0x7f || *s == '"' || *s == '\\') {
+			p = put_json_escape(p, *s++);
+		} else {
+			*p++ = (char)*s++;
+		}
+	}
+	return p;
+}
