@@ -24,7 +24,7 @@ check:
 	@scripts/check.py $(if $(TALLY),--tally $(TALLY)) $(BUILD)
 
 bench: all
-	@scripts/bench.sh $(BUILD)
+	@cmake --build $(BUILD) --target bench
 
 dist: all
 	@scripts/dist.sh $(BUILD) $(DIST)

@@ -21,9 +21,13 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 mkdir -p "$out"
-if [ -e /dev/nvidiactl ] && [ -x "$build/test/gpu/mix" ]; then
+source=$(cd "$(dirname "$0")/.." && pwd)
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+if [ -e /dev/nvidiactl ] && "$nvcc" -O2 -arch=native -cudart static \
+	-I"$source/microbenchmarks" -o "$out/mix" "$source/test/gpu/mix.cu" \
+	"$source/microbenchmarks/bench.c"; then
 	echo "demo: a CUDA program on this machine's GPU"
-	set -- "$build/test/gpu/mix"
+	set -- "$out/mix"
 else
 	echo "demo: no GPU or no nvcc here: a model's inference on the simulator"
 	set -- env "LD_LIBRARY_PATH=$build/mock" "$build/mock/mock_app" llm
