@@ -18,10 +18,11 @@ struct synthetic_target {
 	void *arg;
 };
 
-/* A process that fires. Zero it, then set pid, start_ns and target. */
+/* A process that fires. Zero it, then set pid, start_ns, now_ns and target. */
 struct synthetic {
 	__u32 pid;
 	__u64 start_ns;
+	__u64 now_ns; /* when strings are fired */
 	struct synthetic_target target;
 	__u64 seq[CUPROBE_PROBE_COUNT];
 	__u32 next_string;

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Errors of reading become words here; a capture that ends early is still shown. */
+#include "src/collector/view.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "src/collector/error.h"
+#include "src/collector/model.h"
+#include "src/collector/options.h"
+#include "src/collector/procinfo.h"
+
+static int view_fail(const char *path, int err)
+{
+	switch (err) {
+	case -EBADMSG:
+		return fail("cannot read '%s': it is not a cuprobe capture", path);
+	case -EPROTONOSUPPORT:
+		return fail("cannot read '%s': it was made by a newer cuprobe: use that one, or a"
+			    " later",
+			    path);
+	case -ENODATA:
+		return fail("cannot read '%s': it ends before anything was recorded", path);
+	default:
+		return fail("cannot read '%s': %s", path, strerror(-err));
+	}
+}
+
+static bool view_wants_pid(const struct view *v, __u32 pid)
+{
+	const struct options *o = v->options;
+
+	for (unsigned int i = 0; i < o->pid_count; i++) {
+		if ((__u32)o->pids[i] == pid)
+			return true;
+	}
+	return !o->pid_count;
+}
+
+static int view_event(void *arg, const struct event *e)
+{
+	struct view *v = arg;
+
+	if (!(v->options->probes & 1u << e->probe))
+		return 0;
+	return v->sink.event(v->sink.arg, e);
+}
+
+static int view_batch(void *arg, const struct cuprobe_batch_header *h, const void *data)
+{
+	struct view *v = arg;
+	struct event_sink sink = {view_event, v};
+
+	if (!view_wants_pid(v, h->pid))
+		return 0;
+	return decode_batch(v->model, h, data, &sink);
+}
+
+static int view_process(void *arg, const char *json, size_t bytes)
+{
+	struct view *v = arg;
+
+	return procinfo_apply(v->model, json, bytes);
+}
+
+static int view_losses(void *arg, const struct cuprobe_loss_key *key,
+		       const struct cuprobe_loss *loss)
+{
+	struct view *v = arg;
+
+	return model_losses(v->model, key, loss);
+}
+
+static int view_progress(void *arg, __u64 position, __u64 size)
+{
+	struct view *v = arg;
+
+	if (progress_due(&v->progress, 200) && size)
+		progress_line(&v->progress, "reading '%s': %llu %%", v->path,
+			      100 * position / size);
+	return 0;
+}
+
+int view_open(struct view *v, const struct options *options)
+{
+	int err;
+
+	*v = (struct view){.options = options};
+	if (options->arg_count != 1)
+		return fail_usage(options->arg_count ? "give one capture only: '%s' is too many"
+						     : "give the capture to read%s",
+				  options->arg_count ? options->args[1] : "");
+	v->path = options->args[0];
+	progress_init(&v->progress, options->quiet);
+	err = capture_open(&v->reader, v->path, &v->info);
+	if (err)
+		return view_fail(v->path, err);
+	err = model_open(&v->model);
+	return err ? view_fail(v->path, err) : 0;
+}
+
+int view_play(struct view *v)
+{
+	const struct capture_handler handler = {
+		.batch = view_batch,
+		.process = view_process,
+		.losses = view_losses,
+		.progress = view_progress,
+		.arg = v,
+	};
+	int err = capture_read(v->reader, &handler, &v->info);
+
+	progress_done(&v->progress);
+	return err && err != -ENODATA ? view_fail(v->path, err) : 0;
+}
+
+const char *view_ends_early(const struct view *v)
+{
+	const char *trouble = capture_trouble(v->reader);
+
+	return *trouble ? trouble : NULL;
+}
+
+void view_close(struct view *v)
+{
+	progress_done(&v->progress);
+	capture_free(v->reader);
+	model_free(v->model);
+}
