@@ -11,7 +11,8 @@ for script in "$SOURCE_DIR"/scripts/*.bt; do
 	if ! output=$(sed "s|usdt:\*|usdt:$library|" "$script" |
 		timeout 60 bpftrace -I "$SOURCE_DIR/include" -d - 2>&1) ||
 		! echo "$output" | grep -q 'usdt:'; then
-		echo "$script: $output"
+		echo "$script:"
+		echo "$output" | grep -A3 ERROR || echo "no output that names a probe"
 		exit 1
 	fi
 done
