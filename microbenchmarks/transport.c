@@ -3,10 +3,11 @@
  * What a 64-byte record costs from the library's batch to the collector's reader, as CPU time of
  * both processes together, at a given rate; beside it a ring in shared memory, the limit.
  *
- *	transport [--rate 1000000] [--seconds 2] [--reps 5]		needs root for BPF
+ *	transport [--rate 1000000] [--seconds 2] [--reps 5] [--tick-us 5000] [--ring-kib 16384]
  *
- * The producer works in ticks of 5 ms, as the pump does when CUPTI completes a buffer. The reader
- * looks at every record. --rate 0: as fast as it goes. Exit status 1: records were lost.
+ * Needs root for BPF. The producer works in ticks of 5 ms, as the pump does when CUPTI completes a
+ * buffer. The reader looks at every record. --rate 0: as fast as it goes. Exit status 1: records
+ * were lost on the way through the probe.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,12 +22,11 @@
 #include "microbenchmarks/shm_ring.h"
 #include "src/collector/session.h"
 
-#define TICK_NS 5000000u
 #define REPS_MOST 64
 #define SETTLE_NS 1000000000u /* longest that the last records may take */
 
 struct settings {
-	__u64 rate, seconds, reps;
+	__u64 rate, seconds, reps, tick_ns, ring_bytes;
 };
 
 /* One repetition, as the producer saw it. */
@@ -66,15 +66,15 @@ static struct produced produce(struct way *w)
 	__u64 start = bench_clock_ns(CLOCK_MONOTONIC), next = start;
 	__u64 end = start + w->settings->seconds * 1000000000u;
 	__u64 cpu = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	__u32 count =
-		w->settings->rate ? (__u32)(w->settings->rate / (1000000000u / TICK_NS)) : 5000;
+	__u64 tick_ns = w->settings->tick_ns, rate = w->settings->rate;
+	__u32 count = rate ? (__u32)(rate * tick_ns / 1000000000u) : 5000;
 	struct produced p = {0};
 
 	while (next < end && bench_clock_ns(CLOCK_MONOTONIC) < end) {
 		way_write(w, p.records, count);
 		p.records += count;
-		next += TICK_NS;
-		if (w->settings->rate)
+		next += tick_ns;
+		if (rate)
 			sleep_until(next);
 	}
 	if (!w->ring)
@@ -132,7 +132,7 @@ static int way_read(struct way *w)
 	if (!w->ring)
 		return session_poll(w->session, 20);
 	w->received += shm_ring_read(w->ring, &w->sum);
-	sleep_until(bench_clock_ns(CLOCK_MONOTONIC) + TICK_NS);
+	sleep_until(bench_clock_ns(CLOCK_MONOTONIC) + w->settings->tick_ns);
 	return 0;
 }
 
@@ -252,6 +252,8 @@ int main(int argc, char **argv)
 		.rate = (__u64)bench_option(argc, argv, "--rate", 1000000),
 		.seconds = (__u64)bench_option(argc, argv, "--seconds", 2),
 		.reps = (__u64)bench_option(argc, argv, "--reps", 5),
+		.tick_ns = (__u64)bench_option(argc, argv, "--tick-us", 5000) * 1000,
+		.ring_bytes = (__u64)bench_option(argc, argv, "--ring-kib", 16384) * 1024,
 	};
 	struct way probe = {.name = "usdt + bpf ring", .settings = &s};
 	struct way shared = {.name = "shared memory", .settings = &s, .ring = shm_ring_open()};
