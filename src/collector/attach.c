@@ -13,15 +13,16 @@
 #include <bpf/bpf.h>
 #include <linux/perf_event.h>
 
-#include "src/collector/event.h"
 #include "src/collector/notes.h"
+#include "src/collector/procs.h"
+#include "src/collector/program.h"
 
 #define EVENT_SOURCE "/sys/bus/event_source/devices/uprobe"
 #define DETACH_THREADS 32
 
 struct link {
 	int fd; /* -1: detached */
-	unsigned int probe;
+	bool data;
 };
 
 struct attachment {
@@ -57,19 +58,19 @@ static int semaphore_shift(void)
 
 /*
  * An event follows one thread and the memory it belongs to, and is dead once that thread has
- * left; a main thread may leave early. So the library's own threads are the best to follow, and
- * then the main thread, which lives when the library is not loaded yet.
+ * left; a main thread may leave early. So the library's own threads are the best to follow. When
+ * there are none yet, the main thread is.
  */
 static pid_t thread_to_follow(pid_t pid)
 {
 	char path[288], name[16];
 	struct dirent *entry;
-	pid_t found = pid;
+	pid_t found = proc_thread(pid), main_thread = found;
 	DIR *directory;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	directory = opendir(path);
-	while (directory && found == pid && (entry = readdir(directory))) {
+	while (directory && found == main_thread && (entry = readdir(directory))) {
 		FILE *file;
 
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", pid, entry->d_name);
@@ -109,37 +110,91 @@ static int site_attach(int program_fd, int event_fd, __u64 cookie)
 	return bpf_link_create(program_fd, event_fd, BPF_PERF_EVENT, &opts);
 }
 
-static int attachment_add(struct attachment *a, int program_fd, const char *path,
-			  const struct probe_site *site, pid_t thread, char *ret_why, size_t size)
+static bool is_data(unsigned int probe)
+{
+	return !(PROBES_ALWAYS & 1U << probe);
+}
+
+static int attach_event(struct attachment *a, const struct program *program, const char *path,
+			const struct probe_site *site, pid_t thread)
 {
 	int type = uprobe_event_type(), shift = semaphore_shift();
 	int event_fd, fd;
 
-	if (type < 0 || shift < 0) {
-		snprintf(ret_why, size, "this kernel has no uprobes with semaphores");
+	if (type < 0 || shift < 0)
 		return -EOPNOTSUPP;
-	}
 	event_fd = event_open(type, shift, path, site, thread);
-	if (event_fd < 0) {
-		snprintf(ret_why, size, "the kernel refuses a uprobe at '%s': %s",
-			 probe_name(site->probe), strerror(-event_fd));
+	if (event_fd < 0)
 		return event_fd;
-	}
-	fd = site_attach(program_fd, event_fd, site->cookie);
+	fd = site_attach(program->fd, event_fd, site->cookie);
 	close(event_fd);
-	if (fd < 0) {
-		snprintf(ret_why, size, "the kernel does not attach the BPF program to '%s': %s",
-			 probe_name(site->probe), strerror(-fd));
+	if (fd < 0)
 		return fd;
-	}
-	a->links[a->count++] = (struct link){fd, site->probe};
+	a->links[a->count++] = (struct link){fd, is_data(site->probe)};
 	return 0;
 }
 
-int attachment_open(struct attachment **ret, int program_fd, int file_fd, pid_t pid, __u32 probes,
-		    char *ret_why, size_t size)
+static int attach_events(struct attachment *a, const struct program *program, const char *path,
+			 const struct notes *notes, __u32 probes, pid_t pid)
 {
 	pid_t thread = pid == -1 ? -1 : thread_to_follow(pid);
+	int err = 0;
+
+	for (size_t i = 0; !err && i < notes->count; i++) {
+		if (probes & 1U << notes->sites[i].probe)
+			err = attach_event(a, program, path, &notes->sites[i], thread);
+	}
+	return err;
+}
+
+/* One link for the sites of `probes`, of which there may be none. */
+static int attach_multi(struct attachment *a, const struct program *program, const char *path,
+			const struct notes *notes, __u32 probes, pid_t pid)
+{
+	__u64 *numbers = malloc(3 * notes->count * sizeof(*numbers));
+	__u64 *offsets = numbers, *semaphores = offsets + notes->count;
+	__u64 *cookies = semaphores + notes->count;
+	__u32 count = 0;
+	int fd = 0;
+
+	if (!numbers)
+		return -ENOMEM;
+	for (size_t i = 0; i < notes->count; i++) {
+		const struct probe_site *site = &notes->sites[i];
+
+		if (!(probes & 1U << site->probe))
+			continue;
+		offsets[count] = site->offset;
+		semaphores[count] = site->semaphore_offset;
+		cookies[count++] = site->cookie;
+	}
+	if (count) {
+		struct multi_sites sites = {offsets, semaphores, cookies, count};
+
+		fd = program_attach_multi(program, path, &sites, pid == -1 ? 0 : pid);
+		if (fd >= 0)
+			a->links[a->count++] = (struct link){fd, !(probes & PROBES_ALWAYS)};
+	}
+	free(numbers);
+	return fd < 0 ? fd : 0;
+}
+
+static int attachment_fill(struct attachment *a, const struct program *program, const char *path,
+			   const struct notes *notes, __u32 probes, pid_t pid)
+{
+	int err;
+
+	if (!program->multi)
+		return attach_events(a, program, path, notes, probes, pid);
+	err = attach_multi(a, program, path, notes, probes & PROBES_ALWAYS, pid);
+	if (!err)
+		err = attach_multi(a, program, path, notes, probes & ~PROBES_ALWAYS, pid);
+	return err;
+}
+
+int attachment_open(struct attachment **ret, const struct program *program, int file_fd, pid_t pid,
+		    __u32 probes, char *ret_why, size_t size)
+{
 	struct attachment *a = NULL;
 	struct notes notes = {0};
 	char path[32];
@@ -149,17 +204,15 @@ int attachment_open(struct attachment **ret, int program_fd, int file_fd, pid_t 
 	if (err)
 		return err;
 	err = -ENOMEM;
-	a = calloc(1, sizeof(*a) + notes.count * sizeof(a->links[0]));
+	a = calloc(1, sizeof(*a) + (notes.count + 2) * sizeof(a->links[0]));
 	if (!a)
 		goto out;
 	/* Names the very file, also one that was deleted or lies in another mount namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
-	err = 0;
-	for (size_t i = 0; !err && i < notes.count; i++) {
-		if (probes & 1U << notes.sites[i].probe)
-			err = attachment_add(a, program_fd, path, &notes.sites[i], thread, ret_why,
-					     size);
-	}
+	err = attachment_fill(a, program, path, &notes, probes, pid);
+	if (err)
+		snprintf(ret_why, size, "the kernel does not let us attach to the probes: %s",
+			 strerror(-err));
 out:
 	notes_free(&notes);
 	if (err)
@@ -199,19 +252,19 @@ static void detach_run(struct detach *d)
 		pthread_join(threads[--started], NULL);
 }
 
-static void attachment_take(struct attachment *a, __u32 probes, struct detach *d)
+static void attachment_take(struct attachment *a, bool all, struct detach *d)
 {
 	for (size_t i = 0; i < a->count; i++) {
 		struct link *l = &a->links[i];
 
-		if (l->fd < 0 || !(probes & 1U << l->probe))
+		if (l->fd < 0 || !(all || l->data))
 			continue;
 		d->fds[d->count++] = l->fd;
 		l->fd = -1;
 	}
 }
 
-void attachments_detach(struct attachment *const *attachments, size_t count, __u32 probes)
+void attachments_detach(struct attachment *const *attachments, size_t count, bool all)
 {
 	struct detach d = {0};
 	size_t links = 0;
@@ -222,7 +275,7 @@ void attachments_detach(struct attachment *const *attachments, size_t count, __u
 	if (!d.fds)
 		return;
 	for (size_t i = 0; i < count; i++)
-		attachment_take(attachments[i], probes, &d);
+		attachment_take(attachments[i], all, &d);
 	detach_run(&d);
 	free(d.fds);
 }
@@ -231,6 +284,6 @@ void attachment_free(struct attachment *a)
 {
 	if (!a)
 		return;
-	attachments_detach(&a, 1, ~0U);
+	attachments_detach(&a, 1, true);
 	free(a);
 }

@@ -3,26 +3,32 @@
 #ifndef CUPROBE_COLLECTOR_ATTACH_H
 #define CUPROBE_COLLECTOR_ATTACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#include <linux/types.h>
+#include "cuprobe/abi.h"
 
 struct attachment;
+struct program;
+
+/* Probes that speak of the process itself; they are detached after all others. */
+#define PROBES_ALWAYS                                                                              \
+	(1U << CUPROBE_PROBE_string | 1U << CUPROBE_PROBE_info | 1U << CUPROBE_PROBE_status)
 
 /*
- * Attaches `program_fd` to those of `probes` (bit n: probe n) that the file open at `file_fd` has.
+ * Attaches the program to those of `probes` (bit n: probe n) that the file open at `file_fd` has.
  * pid -1: in all processes, also in those that map the file later. `file_fd` stays the caller's.
  * On failure one line is in `ret_why`.
  */
-int attachment_open(struct attachment **ret, int program_fd, int file_fd, pid_t pid, __u32 probes,
-		    char *ret_why, size_t size);
+int attachment_open(struct attachment **ret, const struct program *program, int file_fd, pid_t pid,
+		    __u32 probes, char *ret_why, size_t size);
 
 /*
- * Detaches those of `probes` from `count` attachments. The kernel waits for a grace period (some
- * 80 ms) for each link, so many threads do it at once.
+ * Detaches, of `count` attachments, the data (all but PROBES_ALWAYS), or all. The kernel waits
+ * for a grace period (some 80 ms) for each link, so many threads do it at once.
  */
-void attachments_detach(struct attachment *const *attachments, size_t count, __u32 probes);
+void attachments_detach(struct attachment *const *attachments, size_t count, bool all);
 /* What is still attached is detached. */
 void attachment_free(struct attachment *a);
 

@@ -127,21 +127,47 @@ int proc_environment(pid_t pid, const char *name, char *ret_value, size_t size)
 	return err;
 }
 
-bool proc_alive(pid_t pid)
+/* '?' when there is no such task. */
+static char task_state(pid_t task)
 {
 	char path[64], line[512], *after;
 	FILE *file;
-	bool alive;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", task);
 	file = fopen(path, "re");
 	if (!file)
-		return false;
+		return '?';
 	/* The state follows the name, which may hold anything. */
 	after = fgets(line, sizeof(line), file) ? strrchr(line, ')') : NULL;
-	alive = after && after[1] && after[2] != 'Z' && after[2] != 'X';
 	fclose(file);
-	return alive;
+	return after && after[1] ? after[2] : '?';
+}
+
+static bool task_lives(pid_t task)
+{
+	char state = task_state(task);
+
+	return state != '?' && state != 'Z' && state != 'X';
+}
+
+pid_t proc_thread(pid_t pid)
+{
+	struct dirent *entry;
+	char path[64];
+	pid_t found = -ESRCH;
+	DIR *directory;
+
+	if (task_lives(pid))
+		return pid;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	directory = opendir(path);
+	while (directory && found < 0 && (entry = readdir(directory))) {
+		if (isdigit((unsigned char)entry->d_name[0]) && task_lives(atoi(entry->d_name)))
+			found = (pid_t)atoi(entry->d_name);
+	}
+	if (directory)
+		closedir(directory);
+	return found;
 }
 
 void proc_name(pid_t pid, char *ret_name, size_t size)

@@ -31,7 +31,11 @@ int proc_open_file(pid_t pid, const char *path);
 
 /* A variable of the environment the process was started with; 0, -ENOENT, or another -errno. */
 int proc_environment(pid_t pid, const char *name, char *ret_value, size_t size);
-bool proc_alive(pid_t pid); /* not gone, and no zombie */
+/*
+ * A thread of the process that lives, the main thread where that is one; -ESRCH: there is none.
+ * Once the main thread has left, only the other threads' entries show the memory they share.
+ */
+pid_t proc_thread(pid_t pid);
 /* "python": the name of its main thread. */
 void proc_name(pid_t pid, char *ret_name, size_t size);
 

@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "ebpf/cuprobe.skel.h"
+#include "src/collector/attach.h"
 #include "src/collector/child.h"
 #include "src/collector/features.h"
 #include "src/collector/library.h"
@@ -108,7 +109,7 @@ static void sender_status(struct sender *sender, const struct cuprobe_batch_head
 	for (__u32 at = 0; stride >= sizeof(*status) && at + stride <= h->bytes; at += stride) {
 		status = (const void *)(data + at);
 		if (status->type == CUPROBE_STATUS_STATE)
-			sender->settled = !(status->state.active_probes & ~ALWAYS);
+			sender->settled = !(status->state.active_probes & ~PROBES_ALWAYS);
 	}
 }
 
@@ -222,7 +223,8 @@ static int session_open_command(struct session *s, const struct session_opts *op
 static int session_load(struct session *s, const struct session_opts *opts, char *ret_why,
 			size_t size)
 {
-	int err = program_load(&s->program, opts->form, opts->ring_bytes);
+	const struct program_opts program = {opts->form, opts->no_multi, opts->ring_bytes};
+	int err = program_load(&s->program, &program);
 
 	if (err) {
 		features_explain(err, ret_why, size);
@@ -235,8 +237,8 @@ static int session_load(struct session *s, const struct session_opts *opts, char
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return -errno;
-	s->targets.program_fd = s->program.fd;
-	s->targets.probes = opts->probes | ALWAYS;
+	s->targets.program = &s->program;
+	s->targets.probes = opts->probes | PROBES_ALWAYS;
 	return session_watch(s, ring_buffer__epoll_fd(s->ring), ABOUT_RING);
 }
 
@@ -326,7 +328,7 @@ void session_signal(struct session *s, int signal)
 static bool session_quiet(const struct session *s, bool settled_is_quiet)
 {
 	for (const struct sender *sender = s->senders; sender; sender = sender->next) {
-		if (!(settled_is_quiet && sender->settled) && proc_alive(sender->pid))
+		if (!(settled_is_quiet && sender->settled) && proc_thread(sender->pid) > 0)
 			return false;
 	}
 	return true;
@@ -347,7 +349,7 @@ static int session_deliver_for(struct session *s, int ms, bool settled_is_quiet)
 
 struct detachment {
 	struct targets *targets;
-	__u32 probes;
+	bool all;
 	bool done; /* atomic: set by the thread when it has finished */
 };
 
@@ -355,15 +357,15 @@ static void *detachment_run(void *arg)
 {
 	struct detachment *d = arg;
 
-	targets_detach(d->targets, d->probes);
+	targets_detach(d->targets, d->all);
 	__atomic_store_n(&d->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 /* Detaches, and delivers meanwhile: processes go on firing until the last moment. */
-static int session_detach(struct session *s, __u32 probes)
+static int session_detach(struct session *s, bool all)
 {
-	struct detachment d = {.targets = &s->targets, .probes = probes};
+	struct detachment d = {.targets = &s->targets, .all = all};
 	pthread_t thread;
 	int err = 0;
 
@@ -391,13 +393,13 @@ int session_stop(struct session *s, int grace_ms)
 	for (struct sender *sender = s->senders; sender; sender = sender->next)
 		sender->settled = false;
 	if (!err)
-		err = session_detach(s, ~ALWAYS);
+		err = session_detach(s, false);
 	if (!err)
 		err = session_deliver_for(s, last_ms, true);
 	if (!err)
 		err = session_deliver_for(s, last_ms < LAST_MS ? last_ms : LAST_MS, false);
 	if (!err)
-		err = session_detach(s, ~0U);
+		err = session_detach(s, true);
 	return err ? err : session_drain(s);
 }
 

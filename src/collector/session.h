@@ -26,6 +26,7 @@ struct session_opts {
 	const char *library;  /* libcuprobe.so for command; NULL: beside this executable */
 	__u32 ring_bytes;     /* a power of two; 0: 16 MiB */
 	unsigned int form;    /* of the BPF program: enum program_form; 0: the best there is */
+	bool no_multi;	      /* see struct program_opts */
 };
 
 struct session_handler {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/collector/attach.h"
+#include "src/collector/program.h"
 #include "src/collector/watch.h"
 
 #define LOOK_NS 1000000000ULL	/* at all processes, where mappings cannot be watched */
@@ -38,8 +39,8 @@ static int targets_add(struct targets *t, int fd, pid_t pid, char *ret_why, size
 	int err = file_key_of(&target.key, fd);
 
 	if (!err)
-		err = attachment_open(&target.attachment, t->program_fd, fd, pid, t->probes,
-				      ret_why, size);
+		err = attachment_open(&target.attachment, t->program, fd, pid, t->probes, ret_why,
+				      size);
 	else
 		snprintf(ret_why, size, "%s", strerror(-err));
 	if (err)
@@ -134,19 +135,28 @@ static void explain_process(const struct look *l)
 
 int targets_add_process(struct targets *t, pid_t pid, char *ret_why, size_t size)
 {
-	struct look look = {.targets = t, .pid = pid, .own = true, .why = ret_why, .size = size};
+	struct look look = {.targets = t, .own = true, .why = ret_why, .size = size};
 	size_t before = t->count;
-	int err = proc_each_mapping(pid, look_mapping, &look);
+	int err;
 
-	if (err == -ESRCH || (!err && !proc_alive(pid))) {
-		snprintf(ret_why, size, "there is no process %d", pid);
+	look.pid = proc_thread(pid);
+	if (look.pid > 0 && look.pid != pid && t->program->multi) {
+		snprintf(ret_why, size,
+			 "the main thread of process %d has left, so the kernel cannot follow the "
+			 "process by itself: use -a",
+			 pid);
 		return -ESRCH;
+	}
+	err = look.pid < 0 ? -ESRCH : proc_each_mapping(look.pid, look_mapping, &look);
+	if (err == -ESRCH) {
+		snprintf(ret_why, size, "there is no process %d", pid);
+		return err;
 	}
 	if (err == -EACCES || err == -EPERM)
 		snprintf(ret_why, size, "may not look into process %d: try again with sudo", pid);
 	if (err || t->count > before)
 		return err;
-	err = targets_add_announced(t, pid, ret_why, size);
+	err = targets_add_announced(t, look.pid, ret_why, size);
 	if (err) {
 		explain_process(&look);
 		err = -ENOENT;
@@ -158,9 +168,10 @@ static int look_at(void *arg, pid_t pid)
 {
 	struct targets *t = arg;
 	char why[256];
-	struct look look = {.targets = t, .pid = pid, .why = why, .size = sizeof(why)};
+	struct look look = {.targets = t, .why = why, .size = sizeof(why)};
 
-	(void)proc_each_mapping(pid, look_mapping, &look);
+	look.pid = proc_thread(pid);
+	(void)proc_each_mapping(look.pid, look_mapping, &look);
 	return 0;
 }
 
@@ -214,7 +225,7 @@ static int usage_process(void *arg, pid_t pid)
 {
 	struct usage *u = arg;
 
-	u->pid = pid;
+	u->pid = proc_thread(pid);
 	(void)proc_each_mapping(pid, usage_mapping, u);
 	return 0;
 }
@@ -255,21 +266,21 @@ void targets_refresh(struct targets *t)
 	}
 }
 
-void targets_detach(struct targets *t, __u32 probes)
+void targets_detach(struct targets *t, bool all)
 {
-	struct attachment **all = malloc((t->count + 1) * sizeof(*all));
+	struct attachment **attachments = malloc((t->count + 1) * sizeof(*attachments));
 
-	if (!all)
+	if (!attachments)
 		return;
 	for (size_t i = 0; i < t->count; i++)
-		all[i] = t->all[i].attachment;
-	attachments_detach(all, t->count, probes);
-	free(all);
+		attachments[i] = t->all[i].attachment;
+	attachments_detach(attachments, t->count, all);
+	free(attachments);
 }
 
 void targets_free(struct targets *t)
 {
-	targets_detach(t, ~0U);
+	targets_detach(t, true);
 	for (size_t i = 0; i < t->count; i++)
 		attachment_free(t->all[i].attachment);
 	free(t->all);

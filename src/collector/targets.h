@@ -10,6 +10,7 @@
 #include "src/collector/procs.h"
 
 struct attachment;
+struct program;
 struct watch;
 
 struct target {
@@ -18,7 +19,7 @@ struct target {
 };
 
 struct targets {
-	int program_fd;
+	const struct program *program;
 	__u32 probes; /* attached to */
 	struct target *all;
 	size_t count;
@@ -37,7 +38,8 @@ int targets_add_all(struct targets *t, char *ret_why, size_t size);
 
 /* After targets_add_all, often: attaches files that are new, lets those go that nobody maps. */
 void targets_refresh(struct targets *t);
-void targets_detach(struct targets *t, __u32 probes);
+/* The data, or all. */
+void targets_detach(struct targets *t, bool all);
 void targets_free(struct targets *t);
 
 #endif

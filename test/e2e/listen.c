@@ -2,7 +2,7 @@
 /*
  * The live side of the collector by itself, for tests:
  *
- *	listen [-f FORM] [-r RING_BYTES] [-d MS] [-s STOP_MS] -p PID[,PID] | -a | -- COMMAND...
+ *	listen [-f FORM] [-e] [-r RING_BYTES] [-d MS] [-s STOP_MS] -p PID[,PID] | -a | -- COMMAND...
  *
  * At the end it prints, one a line: how it was loaded, and for each process and probe the records
  * delivered, the gaps in their numbers, what came twice, and what the BPF program counted.
@@ -140,9 +140,11 @@ int main(int argc, char **argv)
 	pid_t pids[64];
 	char why[512];
 
-	while ((option = getopt(argc, argv, "+f:r:d:s:p:a")) != -1) {
+	while ((option = getopt(argc, argv, "+f:er:d:s:p:a")) != -1) {
 		if (option == 'f')
 			opts.form = (unsigned int)atoi(optarg);
+		else if (option == 'e')
+			opts.no_multi = true;
 		else if (option == 'r')
 			opts.ring_bytes = (__u32)atoi(optarg);
 		else if (option == 'd')
