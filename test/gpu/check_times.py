@@ -25,7 +25,7 @@ def covering(syncs):
         if "context" in kind or "device" in kind:
             waits.setdefault((context, None), []).append((s.start, s.end))
         elif "stream sync" in kind:
-            waits.setdefault((context, s.args.get("stream")), []).append((s.start, s.end))
+            waits.setdefault((context, s.args.get("on stream")), []).append((s.start, s.end))
     for spans in waits.values():
         spans.sort()
     return waits

@@ -13,7 +13,11 @@ GPU = ("kernel", "gpu_memcpy", "gpu_memset")
 
 
 def load(path):
-    """All complete events with a category, in the order of the file."""
+    """All complete events with a category, in the order of the file.
+
+    A graph launched as a whole is a slice among the kernels, known by its exec id; here it has a
+    kind of its own, `graph`.
+    """
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8", errors="replace") as f:
         events = json.load(f)["traceEvents"]
@@ -23,7 +27,8 @@ def load(path):
             continue
         args = e.get("args", {})
         start = round(float(e["ts"]) * 1000)
-        records.append(Record(e["cat"], e.get("name", ""), start,
+        kind = "graph" if "graph exec id" in args else e["cat"]
+        records.append(Record(kind, e.get("name", ""), start,
                               start + round(float(e.get("dur", 0)) * 1000),
                               args.get("correlation", 0), args, e.get("pid"), e.get("tid")))
     return records

@@ -11,7 +11,7 @@ memset, sync and api (and graph, for --graphs graph, where the insides of graphs
 rounds at the kernel `mark`, whose grid is the round's number; the rounds must follow one another
 and each must be whole. --no-calls: without the API calls, whose names an old libcupti does not
 know. --skip-ms leaves out rounds that near to the recording's ends. REPORT, of `cuprobe report
---json`, is asked for the number of graph launches, which a trace has for --graphs graph only.
+--json`, is asked for the number of graph launches too.
 """
 import argparse
 import json
@@ -142,11 +142,15 @@ def main():
     failed = compare("", seen(traces.gpu(records)), expected(truth, inside))
     if args.calls:
         failed += calls(records, truth)
+    graphs = sum(r.kind == "graph" for r in records)
+    want = 0 if inside else truth["graph_launches"]
+    failed += traces.verdict(graphs == want, "graph launches as a whole",
+                             f"{graphs}, should be {want}")
     if args.report:
         with open(args.report, encoding="utf-8") as f:
             graphs = sum(row["calls"] for row in json.load(f)["graphs"])
-        want = 0 if inside else truth["graph_launches"]
-        failed += traces.verdict(graphs == want, "graph records", f"{graphs}, should be {want}")
+        failed += traces.verdict(graphs == want, "graphs in the report",
+                                 f"{graphs}, should be {want}")
     return 1 if failed else 0
 
 
