@@ -19,8 +19,8 @@ import tempfile
 import time
 
 LOWER_IS_BETTER = ("_ns",)
-KERNEL = ["--kinds", "kernel", "--graphs", "node"]
-GRAPH = ["--kinds", "kernel", "--graphs", "graph"]
+KERNEL = ["--kinds", "kernel"]  # each node of a graph too
+GRAPH = ["--kinds", "kernel,graph"]
 RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": []}
 FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph"}
 SETTLE_S = 1.2  # from starting `record -p` until collection is surely on

@@ -95,7 +95,7 @@ run_mix()
 	step mix.truth 20 python3 "$here/truth_check.py" --report "$scratch/mix.report.json" \
 		"$scratch/mix.out" "$scratch/mix.json.gz"
 	step mix.times 20 python3 "$here/check_times.py" "$scratch/mix.json.gz"
-	capture mix-graph 60 graph $full "$mix" --rounds 20
+	capture mix-graph 60 graph $full,graph "$mix" --rounds 20
 	step mix-graph.truth 20 python3 "$here/truth_check.py" --graphs graph \
 		--report "$scratch/mix-graph.report.json" "$scratch/mix-graph.out" \
 		"$scratch/mix-graph.json.gz"
