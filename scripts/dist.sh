@@ -15,7 +15,8 @@ build=$1
 dist=$2
 
 rm -rf "$dist"
-prefix=$(realpath -m "$dist")
+mkdir -p "$dist/lib"
+prefix=$(realpath "$dist")
 DESTDIR='' cmake --install "$build" --prefix "$prefix" >/dev/null
 DESTDIR='' cmake --install "$build" --prefix "$prefix" --component bench >/dev/null
 
