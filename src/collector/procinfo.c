@@ -182,7 +182,7 @@ static void write_maps(FILE *out, pid_t pid)
 	fclose(maps);
 }
 
-int procinfo_read(pid_t pid, __u64 start_ns, char **ret_json, size_t *ret_bytes)
+int procinfo_read(pid_t pid, __u64 start_ns, bool maps, char **ret_json, size_t *ret_bytes)
 {
 	FILE *out = open_memstream(ret_json, ret_bytes);
 
@@ -192,7 +192,8 @@ int procinfo_read(pid_t pid, __u64 start_ns, char **ret_json, size_t *ret_bytes)
 	write_command(out, pid);
 	write_executable(out, pid);
 	write_threads(out, pid);
-	write_maps(out, pid);
+	if (maps)
+		write_maps(out, pid);
 	fputs("}\n", out);
 	return fclose(out) ? -ENOMEM : 0;
 }

@@ -11,6 +11,7 @@
 #ifndef CUPROBE_COLLECTOR_PROCINFO_H
 #define CUPROBE_COLLECTOR_PROCINFO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <linux/types.h>
@@ -18,8 +19,11 @@
 
 struct model;
 
-/* `ret_json` is to be freed. 0 or -ENOMEM; of a process that is gone, only pid and start_ns. */
-int procinfo_read(pid_t pid, __u64 start_ns, char **ret_json, size_t *ret_bytes);
+/*
+ * `ret_json` is to be freed; `maps`: with them, which takes some milliseconds. 0 or -ENOMEM; of a
+ * process that is gone, only pid and start_ns.
+ */
+int procinfo_read(pid_t pid, __u64 start_ns, bool maps, char **ret_json, size_t *ret_bytes);
 /* Tells the model. 0 or -ENOMEM; a text that is no such JSON changes nothing. */
 int procinfo_apply(struct model *m, const char *json, size_t bytes);
 

@@ -9,6 +9,7 @@
 #include "src/collector/model.h"
 #include "src/collector/options.h"
 #include "src/collector/procinfo.h"
+#include "src/collector/verbs.h"
 
 static int view_fail(const char *path, int err)
 {
@@ -43,7 +44,8 @@ static int view_event(void *arg, const struct event *e)
 
 	if (!(v->options->probes & 1u << e->probe))
 		return 0;
-	return v->sink.event(v->sink.arg, e);
+	v->sink_err = v->sink.event(v->sink.arg, e);
+	return v->sink_err;
 }
 
 static int view_batch(void *arg, const struct cuprobe_batch_header *h, const void *data)
@@ -111,6 +113,8 @@ int view_play(struct view *v)
 	int err = capture_read(v->reader, &handler, &v->info);
 
 	progress_done(&v->progress);
+	if (v->sink_err)
+		return STATUS_FAILED;
 	return err && err != -ENODATA ? view_fail(v->path, err) : 0;
 }
 

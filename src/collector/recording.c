@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every batch goes two ways: as it is into the capture, and decoded into the sums. */
+#include "src/collector/recording.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/collector/capture.h"
+#include "src/collector/decode.h"
+#include "src/collector/error.h"
+#include "src/collector/live.h"
+#include "src/collector/model.h"
+#include "src/collector/options.h"
+#include "src/collector/progress.h"
+#include "src/collector/stats.h"
+#include "src/collector/summary.h"
+#include "src/collector/verbs.h"
+
+struct recording {
+	const struct options *options;
+	const char *path;
+	struct model *model;
+	struct stats *stats;
+	struct live *live;
+	struct capture_writer *capture; /* NULL: none is written */
+	struct progress progress;
+	int write_err;
+	__u64 bytes; /* of the finished capture */
+};
+
+static int recording_batch(void *arg, const struct cuprobe_batch_header *h, const void *data)
+{
+	struct recording *r = arg;
+	const struct event_sink sink = {stats_event, r->stats};
+
+	if (r->capture) {
+		r->write_err = capture_batch(r->capture, h, data);
+		if (r->write_err)
+			return r->write_err;
+	}
+	return decode_batch(r->model, h, data, &sink);
+}
+
+static int recording_process(void *arg, const char *json, size_t bytes)
+{
+	struct recording *r = arg;
+
+	if (r->capture)
+		r->write_err = capture_process(r->capture, json, bytes);
+	return r->write_err;
+}
+
+static int recording_losses(void *arg, const struct cuprobe_loss_key *key,
+			    const struct cuprobe_loss *loss)
+{
+	struct recording *r = arg;
+
+	if (r->capture)
+		r->write_err = capture_losses(r->capture, key, loss, 1);
+	return r->write_err;
+}
+
+static __u64 recording_lost(const struct recording *r)
+{
+	__u64 lost = 0;
+
+	for (const struct process *p = model_processes(r->model); p; p = p->next) {
+		for (int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++)
+			lost += ledger_lost(&p->ledgers[probe]) + p->ledgers[probe].library.lost;
+	}
+	return lost;
+}
+
+static int recording_tick(void *arg)
+{
+	struct recording *r = arg;
+
+	if (!progress_due(&r->progress, 1000))
+		return 0;
+	if (r->capture)
+		progress_line(&r->progress, "%llu events, %.1f MB written, %llu lost; ^C to stop",
+			      stats_events(r->stats), (double)capture_bytes(r->capture) / 1e6,
+			      recording_lost(r));
+	else
+		progress_line(&r->progress, "%llu events, %llu lost; ^C to stop",
+			      stats_events(r->stats), recording_lost(r));
+	return 0;
+}
+
+static int write_failed(const struct recording *r, int err)
+{
+	error_clear();
+	if (err == -EEXIST)
+		return fail("cannot write '%s': '%s%s' exists, from a recording that still runs or"
+			    " was killed: read it with `cuprobe report`, or remove it",
+			    r->path, r->path, CAPTURE_PARTIAL_SUFFIX);
+	if (err == -ENOSPC)
+		return fail("cannot write all of '%s': %s: what was recorded before is in it",
+			    r->path, strerror(-err));
+	return fail("cannot write '%s': %s", r->path, strerror(-err));
+}
+
+static int recording_open(struct recording *r)
+{
+	int status, err;
+
+	if (model_open(&r->model) || stats_open(&r->stats, r->model, r->options->mangled))
+		return fail("cannot record: out of memory");
+	status = live_open(&r->live, r->options, r->model);
+	if (status || !r->path)
+		return status;
+	err = capture_create(&r->capture, r->path, live_info(r->live));
+	return err ? write_failed(r, err) : 0;
+}
+
+static int recording_close_capture(struct recording *r, int status)
+{
+	int err;
+
+	if (!r->capture)
+		return status;
+	err = capture_close(r->capture, live_info(r->live), !status || r->write_err);
+	r->capture = NULL;
+	err = err ? err : r->write_err;
+	return err ? write_failed(r, err) : status;
+}
+
+static void tell(const struct recording *r)
+{
+	if (r->options->quiet)
+		return;
+	if (r->path)
+		fprintf(stderr, "cuprobe: wrote '%s', %llu events\n", r->path,
+			stats_events(r->stats));
+	if (!stats_events(r->stats))
+		fputs("cuprobe: no GPU activity was seen: see `cuprobe list` for which processes"
+		      " can be traced, and `cuprobe doctor`\n",
+		      stderr);
+}
+
+static int recording_print(struct recording *r)
+{
+	const struct summary_opts opts = {
+		.out = stdout,
+		.json = r->options->json,
+		.width = terminal_width(STDOUT_FILENO),
+		.info = live_info(r->live),
+		.probes = r->options->probes,
+	};
+	int err = stats_finish(r->stats);
+
+	if (!err)
+		err = summary_print(r->stats, r->model, &opts);
+	fflush(stdout);
+	return err ? fail("cannot sum up: %s", strerror(-err)) : 0;
+}
+
+int recording_run(const struct options *o, const char *path)
+{
+	struct recording r = {.options = o, .path = path};
+	const struct live_handler handler = {recording_batch, recording_process, recording_losses,
+					     recording_tick, &r};
+	int status, command_status;
+
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
+	progress_init(&r.progress, o->quiet);
+	status = recording_open(&r);
+	if (!status)
+		status = live_run(r.live, &handler);
+	progress_done(&r.progress);
+	if (r.live)
+		status = recording_close_capture(&r, status);
+	if (!status) {
+		status = recording_print(&r);
+		tell(&r);
+	}
+	if (r.live) {
+		command_status = live_wait(r.live);
+		status = status ? status : command_status;
+	}
+	live_free(r.live);
+	stats_free(r.stats);
+	model_free(r.model);
+	return status;
+}
