@@ -28,9 +28,9 @@ CUPROBE_FOR_EACH_PROBE(DEFINE_FIRE)
 #define DEFINE_PROBE(name, number) [number] = {&cuprobe_##name##_semaphore, fire_##name},
 static const struct probe probes[] = {CUPROBE_FOR_EACH_PROBE(DEFINE_PROBE)};
 
-bool cuprobe_probe_wanted(enum cuprobe_probe_id probe)
+__u32 cuprobe_probe_consumers(enum cuprobe_probe_id probe)
 {
-	return *probes[probe].semaphore != 0;
+	return *probes[probe].semaphore;
 }
 
 void cuprobe_probe_fire(enum cuprobe_probe_id probe, const void *data, __u32 bytes, __u32 count,

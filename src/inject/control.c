@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/control.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "src/inject/clock.h"
+#include "src/inject/cupti_buffers.h"
+#include "src/inject/cupti_kinds.h"
+#include "src/inject/cupti_session.h"
+#include "src/inject/flush.h"
+#include "src/inject/notice.h"
+#include "src/inject/outlet.h"
+#include "src/inject/process.h"
+#include "src/inject/pump.h"
+#include "src/inject/thread.h"
+
+#define MS 1000000ull
+#define SECOND 1000000000ull
+#define POLL_NS (50 * MS)
+#define RELEASE_POLL_NS (2 * MS)
+#define PLAIN_FLUSHES 50      /* so often, 2 ms apart, before buffers are taken by force */
+#define YIELD_FIRST_NS SECOND /* until CUPTI is asked for again, doubling */
+#define YIELD_LAST_NS (60 * SECOND)
+#define HELPERS 3u
+
+enum release_phase { RELEASE_FLUSH, RELEASE_FORCE, RELEASE_DRAIN, RELEASE_WAIT };
+
+static pthread_t thread;
+static sem_t wake;
+static atomic_bool stopping;
+static atomic_bool finished; /* set by whoever finishes first */
+
+/* The control thread's own, and before it the injection call's. */
+static enum cuprobe_state state;
+static __u32 wanted, active;
+static __u64 retry_ns, retry_delay_ns, next_look_ns;
+static enum release_phase phase;
+static __u32 ticket, flushes;
+
+static void state_set(enum cuprobe_state to, const char *detail)
+{
+	state = to;
+	cuprobe_notice_state(to, active, detail);
+	cuprobe_pump_wake();
+}
+
+static void helpers_start(void)
+{
+	int err = cuprobe_pump_start();
+
+	if (!err)
+		err = cuprobe_flush_start();
+	if (err)
+		cuprobe_log(CUPROBE_ERROR, "a helper thread cannot be started: %d", -err);
+}
+
+static void yield_to(const char *rival)
+{
+	bool news = state != CUPROBE_STATE_YIELDED;
+
+	retry_delay_ns = news ? YIELD_FIRST_NS : 2 * retry_delay_ns;
+	if (retry_delay_ns > YIELD_LAST_NS)
+		retry_delay_ns = YIELD_LAST_NS;
+	retry_ns = cuprobe_clock_now() + retry_delay_ns;
+	if (!news)
+		return;
+	cuprobe_notice_message(CUPROBE_WARNING, 39, "stop the other client; cuprobe keeps trying",
+			       "CUPTI is in use by %s", rival);
+	state_set(CUPROBE_STATE_YIELDED, rival);
+}
+
+static void fail(int err, const char *detail)
+{
+	cuprobe_notice_message(CUPROBE_ERROR, err,
+			       "install CUPTI, or name it in CUPROBE_CUPTI_PATH", "%s", detail);
+	state_set(CUPROBE_STATE_FAILED, detail);
+}
+
+static void activate(bool cuda_up)
+{
+	char detail[CUPROBE_NOTICE_TEXT] = "";
+	int err;
+
+	if (cuda_up)
+		cuprobe_process_look();
+	err = cuprobe_session_open(detail, sizeof(detail));
+	if (err == -EBUSY) {
+		yield_to(detail);
+		return;
+	}
+	if (err) {
+		fail(err, detail);
+		return;
+	}
+	active = cuprobe_kinds_apply(wanted & cuprobe_kinds_probes, cuda_up);
+	cuprobe_flush_periodic(true);
+	state_set(CUPROBE_STATE_ACTIVE, NULL);
+}
+
+static void collect(void)
+{
+	__u32 now_active = cuprobe_kinds_apply(wanted & cuprobe_kinds_probes, true);
+
+	if (now_active == active)
+		return;
+	active = now_active;
+	state_set(CUPROBE_STATE_ACTIVE, NULL);
+}
+
+static void release_begin(void)
+{
+	cuprobe_flush_periodic(false);
+	cuprobe_kinds_stop(false);
+	active = 0;
+	flushes = 1;
+	phase = RELEASE_FLUSH;
+	ticket = cuprobe_flush_ask(false);
+	state_set(CUPROBE_STATE_RELEASING, NULL);
+}
+
+/* Asks again while CUPTI still holds buffers: kernels that are running complete their records. */
+static void release_flush(void)
+{
+	if (!cuprobe_buffers_held()) {
+		phase = RELEASE_DRAIN;
+		ticket = cuprobe_pump_drain();
+	} else if (flushes++ < PLAIN_FLUSHES) {
+		ticket = cuprobe_flush_ask(false);
+	} else {
+		phase = RELEASE_FORCE;
+		ticket = cuprobe_flush_ask(true);
+	}
+}
+
+static void release_step(void)
+{
+	switch (phase) {
+	case RELEASE_FLUSH:
+		if (cuprobe_flush_done(ticket))
+			release_flush();
+		break;
+	case RELEASE_FORCE:
+		if (!cuprobe_flush_done(ticket))
+			break;
+		phase = RELEASE_DRAIN;
+		ticket = cuprobe_pump_drain();
+		break;
+	case RELEASE_DRAIN:
+		if (!cuprobe_pump_drained(ticket))
+			break;
+		phase = RELEASE_WAIT;
+		cuprobe_session_release();
+		break;
+	case RELEASE_WAIT:
+		if (!cuprobe_session_released())
+			break;
+		cuprobe_kinds_stop(true);
+		state_set(CUPROBE_STATE_DORMANT, NULL);
+		break;
+	}
+}
+
+static void release_or_return(void)
+{
+	if (!(wanted & cuprobe_kinds_probes) || !cuprobe_session_keep()) {
+		release_step();
+		return;
+	}
+	cuprobe_flush_periodic(true);
+	collect();
+}
+
+static void control_step(void)
+{
+	bool data = wanted & cuprobe_kinds_probes;
+
+	switch (state) {
+	case CUPROBE_STATE_DORMANT:
+		if (data)
+			activate(true);
+		break;
+	case CUPROBE_STATE_ACTIVE:
+		if (data)
+			collect();
+		else
+			release_begin();
+		break;
+	case CUPROBE_STATE_YIELDED:
+		if (!data)
+			state_set(CUPROBE_STATE_DORMANT, NULL);
+		else if (cuprobe_clock_now() >= retry_ns)
+			activate(true);
+		break;
+	case CUPROBE_STATE_RELEASING:
+		release_or_return();
+		break;
+	case CUPROBE_STATE_FAILED: /* tried again when somebody comes anew */
+		if (!data)
+			state_set(CUPROBE_STATE_DORMANT, NULL);
+		break;
+	}
+}
+
+static void wanted_look(void)
+{
+	__u32 now_wanted = cuprobe_outlet_wanted();
+
+	if (now_wanted == wanted)
+		return;
+	wanted = now_wanted;
+	helpers_start();
+	cuprobe_pump_wake();
+}
+
+static void process_watch(void)
+{
+	__u64 now = cuprobe_clock_now();
+
+	if (now < next_look_ns)
+		return;
+	next_look_ns = now + SECOND;
+	if (cuprobe_process_is_over(HELPERS))
+		cuprobe_control_finish(2 * SECOND);
+}
+
+static bool polls_fast(void)
+{
+	return state == CUPROBE_STATE_RELEASING && phase != RELEASE_WAIT;
+}
+
+static void *control_main(void *unused)
+{
+	(void)unused;
+	cuprobe_process_look();
+	while (!atomic_load_explicit(&stopping, memory_order_acquire)) {
+		wanted_look();
+		control_step();
+		process_watch();
+		cuprobe_thread_wait(&wake, polls_fast() ? RELEASE_POLL_NS : POLL_NS);
+	}
+	return NULL;
+}
+
+void cuprobe_control_start(void)
+{
+	int err;
+
+	sem_init(&wake, 0, 0);
+	wanted_look();
+	if (wanted & cuprobe_kinds_probes)
+		activate(false);
+	err = cuprobe_thread_start(&thread, "cuprobe-ctl", control_main);
+	if (err)
+		cuprobe_log(CUPROBE_ERROR, "the control thread cannot be started: %d", -err);
+}
+
+static __u64 time_left(__u64 deadline_ns)
+{
+	__u64 now = cuprobe_clock_now();
+
+	return now < deadline_ns ? deadline_ns - now : 0;
+}
+
+static void wait_until(bool (*is_done)(__u32), __u32 of, __u64 deadline_ns)
+{
+	const struct timespec step = {.tv_nsec = 500000};
+
+	while (!is_done(of) && time_left(deadline_ns))
+		nanosleep(&step, NULL);
+}
+
+void cuprobe_control_finish(__u64 timeout_ns)
+{
+	__u64 deadline_ns = cuprobe_clock_now() + timeout_ns;
+
+	if (atomic_exchange(&finished, true))
+		return;
+	atomic_store_explicit(&stopping, true, memory_order_release);
+	sem_post(&wake);
+	if (!pthread_equal(pthread_self(), thread))
+		cuprobe_thread_join(thread, timeout_ns / 4);
+	cuprobe_flush_periodic(false);
+	wait_until(cuprobe_flush_done, cuprobe_flush_ask(true), deadline_ns - timeout_ns / 4);
+	cuprobe_flush_stop(time_left(deadline_ns) / 4);
+	wait_until(cuprobe_pump_drained, cuprobe_pump_drain(), deadline_ns);
+	cuprobe_pump_stop(time_left(deadline_ns));
+}

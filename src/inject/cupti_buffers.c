@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/cupti_buffers.h"
+
+#include <errno.h>
+
+#include "src/inject/cupti_decode.h"
+#include "src/inject/env.h"
+#include "src/inject/guard.h"
+#include "src/inject/pool.h"
+#include "src/inject/pump.h"
+
+#define GROW_BYTES (8u << 20)
+#define SPARE_BYTES 16384u
+#define SPARES 4096u	   /* address space; pages come with use */
+#define SPARES_PRESENT 64u /* that many have their pages from the start */
+
+static struct cuprobe_pool pool, spares;
+
+static __u32 grow_step(void)
+{
+	return GROW_BYTES < pool.slot_bytes ? 1 : (__u32)(GROW_BYTES / pool.slot_bytes);
+}
+
+int cuprobe_buffers_init(void)
+{
+	size_t bytes = (size_t)cuprobe_env.buffer_kb << 10;
+	__u32 slots = (__u32)(((size_t)cuprobe_env.pool_mb << 20) / bytes);
+	int err;
+
+	if (pool.memory)
+		return 0;
+	err = cuprobe_pool_init(&spares, SPARE_BYTES, SPARES);
+	if (!err)
+		err = cuprobe_pool_init(&pool, bytes, slots ? slots : 1);
+	if (err)
+		return err;
+	cuprobe_pool_grow(&spares, SPARES_PRESENT, true);
+	cuprobe_pool_grow(&spares, SPARES - SPARES_PRESENT, false);
+	cuprobe_pool_grow(&pool, grow_step(), true);
+	return 0;
+}
+
+void cuprobe_buffers_grow(void)
+{
+	if (atomic_load_explicit(&pool.free_count, memory_order_relaxed) < grow_step() / 2 + 1)
+		cuprobe_pool_grow(&pool, grow_step(), true);
+}
+
+__u32 cuprobe_buffers_held(void)
+{
+	return atomic_load_explicit(&pool.held_count, memory_order_relaxed);
+}
+
+void cuprobe_buffers_put(struct cuprobe_buffer *buffer)
+{
+	cuprobe_pool_put(&pool, buffer);
+}
+
+void CUPTIAPI cuprobe_buffers_requested(uint8_t **ret_data, size_t *ret_bytes,
+					size_t *ret_max_records)
+{
+	struct cuprobe_pool *from = &pool;
+	struct cuprobe_buffer *buffer = NULL;
+
+	if (cuprobe_guard_alive())
+		buffer = cuprobe_pool_get(from);
+	if (!buffer && cuprobe_guard_alive()) {
+		from = &spares;
+		buffer = cuprobe_pool_get(from);
+	}
+	*ret_data = buffer ? buffer->data : NULL;
+	*ret_bytes = buffer ? from->slot_bytes : 0;
+	*ret_max_records = 0;
+}
+
+void CUPTIAPI cuprobe_buffers_completed(CUcontext context, uint32_t stream, uint8_t *data,
+					size_t bytes, size_t valid_bytes)
+{
+	struct cuprobe_buffer *buffer;
+	int saved_errno = errno;
+
+	(void)context;
+	(void)stream;
+	(void)bytes;
+	if (!data || !cuprobe_guard_alive())
+		return;
+	buffer = cuprobe_pool_complete(&pool, data);
+	if (buffer) {
+		buffer->valid_bytes = valid_bytes;
+		cuprobe_pump_post(buffer);
+	} else {
+		buffer = cuprobe_pool_complete(&spares, data);
+		if (buffer) {
+			cuprobe_decode_lose(data, valid_bytes);
+			cuprobe_pool_put(&spares, buffer);
+		}
+	}
+	errno = saved_errno;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The activity buffers that go back and forth between CUPTI and the pump. When the pool is empty
+ * CUPTI gets a small throw-away buffer, whose records are counted as lost: CUPTI before 12.9
+ * crashes when it gets none, and the application never waits.
+ */
+#ifndef CUPROBE_INJECT_CUPTI_BUFFERS_H
+#define CUPROBE_INJECT_CUPTI_BUFFERS_H
+
+#include <cupti.h>
+
+#include <linux/types.h>
+
+struct cuprobe_buffer;
+
+/* Reserves the pool, once. 0 or -ENOMEM. */
+int cuprobe_buffers_init(void);
+
+/* Makes more buffers usable when few are free. Called by the flush thread. */
+void cuprobe_buffers_grow(void);
+
+/* Buffers of the pool that CUPTI holds. */
+__u32 cuprobe_buffers_held(void);
+
+/* Gives a decoded buffer back to the pool. */
+void cuprobe_buffers_put(struct cuprobe_buffer *buffer);
+
+/* The callbacks for cuptiActivityRegisterCallbacks(). */
+void CUPTIAPI cuprobe_buffers_requested(uint8_t **ret_data, size_t *ret_bytes,
+					size_t *ret_max_records);
+void CUPTIAPI cuprobe_buffers_completed(CUcontext context, uint32_t stream, uint8_t *data,
+					size_t bytes, size_t valid_bytes);
+
+#endif

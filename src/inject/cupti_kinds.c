@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/cupti_kinds.h"
+
+#include "cuprobe/abi.h"
+#include "src/inject/clock.h"
+#include "src/inject/cupti_api.h"
+#include "src/inject/notice.h"
+#include "src/inject/outlet.h"
+
+#define RETRY_FIRST_NS 1000000000ull
+#define RETRY_LAST_NS 60000000000ull
+#define QUIET_REFUSALS 3 /* that many "not initialised" are no news while CUDA comes up */
+
+#define BIT(name) CUPROBE_PROBE_BIT(CUPROBE_PROBE_##name)
+#define DATA_PROBES                                                                                \
+	(BIT(kernel) | BIT(graph) | BIT(memcpy) | BIT(memset) | BIT(memory) | BIT(sync) |          \
+	 BIT(api) | BIT(unified_memory) | BIT(overhead))
+
+const __u32 cuprobe_kinds_probes = DATA_PROBES;
+
+struct kind {
+	CUpti_ActivityKind kind;
+	const char *name;
+	__u32 probes;	 /* switched on for any of these */
+	bool dump;	 /* have what exists already reported too */
+	bool needs_cuda; /* cannot be switched on inside cuInit() */
+	/* The rest changes: */
+	bool on;
+	__u32 refusals;
+	__u64 retry_ns;
+};
+
+#define KIND(kind, probes, ...)                                                                    \
+	{                                                                                          \
+		CUPTI_ACTIVITY_KIND_##kind, #kind, probes, __VA_ARGS__                             \
+	}
+
+/* Metadata first: what exists is reported before anything refers to it. */
+static struct kind kinds[] = {
+	KIND(DEVICE, DATA_PROBES, .dump = true),
+	KIND(CONTEXT, DATA_PROBES, .dump = true),
+	KIND(STREAM, DATA_PROBES, .dump = true),
+	KIND(CONCURRENT_KERNEL, BIT(kernel), .on = false),
+	KIND(GRAPH_TRACE, BIT(graph), .on = false),
+	KIND(MEMCPY, BIT(memcpy), .on = false),
+	KIND(MEMCPY2, BIT(memcpy), .on = false),
+	KIND(MEMSET, BIT(memset), .on = false),
+	KIND(MEMORY2, BIT(memory), .on = false),
+	KIND(MEMORY_POOL, BIT(memory), .on = false),
+	KIND(SYNCHRONIZATION, BIT(sync), .on = false),
+	KIND(CUDA_EVENT, BIT(sync), .on = false),
+	KIND(RUNTIME, BIT(api), .on = false),
+	KIND(DRIVER, BIT(api), .on = false),
+	KIND(UNIFIED_MEMORY_COUNTER, BIT(unified_memory), .needs_cuda = true),
+	KIND(OVERHEAD, BIT(overhead), .on = false),
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+struct remedy {
+	CUptiResult result;
+	const char *text;
+};
+
+/* Numbers that older headers have no name for are those of cupti_result.h. */
+static const struct remedy remedies[] = {
+	{CUPTI_ERROR_INSUFFICIENT_PRIVILEGES,
+	 "run the program as root or with CAP_SYS_ADMIN, or load the nvidia module with "
+	 "NVreg_RestrictProfilingToAdminUsers=0"},
+	{40, "enable profiling for this vGPU in the hypervisor"},
+	{CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "enable profiling for this vGPU"},
+	{CUPTI_ERROR_HARDWARE_BUSY, "stop the other profiler (Nsight, DCGM) on this GPU"},
+	{CUPTI_ERROR_UM_PROFILING_NOT_SUPPORTED_WITH_MPS, "run without MPS"},
+	{41, "the GPU is in confidential computing mode"},
+	{43, "CUPTI does not support this MIG configuration"},
+	{45, "CUPTI does not support this under WSL"},
+	{CUPTI_ERROR_INVALID_KIND, "use a newer CUDA toolkit's libcupti (CUPROBE_CUPTI_PATH)"},
+	{CUPTI_ERROR_NOT_INITIALIZED,
+	 "libcupti may be older than the driver supports: name a newer "
+	 "one in CUPROBE_CUPTI_PATH"},
+};
+
+static const char *remedy_for(CUptiResult result)
+{
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++) {
+		if (remedies[i].result == result)
+			return remedies[i].text;
+	}
+	return NULL;
+}
+
+static const CUpti_ActivityUnifiedMemoryCounterKind unified_kinds[] = {
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_CPU_PAGE_FAULT_COUNT,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_GPU_PAGE_FAULT,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THRASHING,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_THROTTLING,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_REMOTE_MAP,
+	CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOD,
+};
+
+/* Each counter by itself, so that one that the platform lacks does not take the others along. */
+static CUptiResult unified_configure(void)
+{
+	CUptiResult result = CUPTI_ERROR_NOT_SUPPORTED;
+	bool any = false;
+
+	if (!cuprobe_cupti.ActivityConfigureUnifiedMemoryCounter)
+		return result;
+	for (size_t i = 0; i < sizeof(unified_kinds) / sizeof(unified_kinds[0]); i++) {
+		CUpti_ActivityUnifiedMemoryCounterConfig config = {
+			.scope = CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE,
+			.kind = unified_kinds[i],
+			.enable = 1,
+		};
+
+		result = cuprobe_cupti.ActivityConfigureUnifiedMemoryCounter(&config, 1);
+		any |= result == CUPTI_SUCCESS;
+	}
+	return any ? CUPTI_SUCCESS : result;
+}
+
+static CUptiResult kind_enable(const struct kind *kind, bool cuda_up)
+{
+	CUptiResult result;
+
+	if (kind->kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER) {
+		result = unified_configure();
+		if (result != CUPTI_SUCCESS)
+			return result;
+	}
+	/* Inside cuInit() there is nothing to dump yet, and CUPTI reports it all as it comes. */
+	if (kind->dump && cuda_up && cuprobe_cupti.ActivityEnableAndDump)
+		return cuprobe_cupti.ActivityEnableAndDump(kind->kind);
+	return cuprobe_cupti.ActivityEnable(kind->kind);
+}
+
+static void kind_refused(struct kind *kind, CUptiResult result)
+{
+	__u64 delay = RETRY_FIRST_NS << (kind->refusals < 6 ? kind->refusals : 6);
+
+	kind->refusals++;
+	kind->retry_ns = cuprobe_clock_now() + (delay < RETRY_LAST_NS ? delay : RETRY_LAST_NS);
+	if (kind->refusals == (result == CUPTI_ERROR_NOT_INITIALIZED ? QUIET_REFUSALS : 1))
+		cuprobe_notice_message(CUPROBE_ERROR, (int)result, remedy_for(result),
+				       "CUPTI refuses activity kind %s: %s", kind->name,
+				       cuprobe_cupti_result(result));
+}
+
+static void kind_switch_on(struct kind *kind, bool cuda_up)
+{
+	CUptiResult result;
+
+	if ((kind->needs_cuda && !cuda_up) ||
+	    (kind->refusals && cuprobe_clock_now() < kind->retry_ns))
+		return;
+	result = kind_enable(kind, cuda_up);
+	if (result != CUPTI_SUCCESS) {
+		kind_refused(kind, result);
+		return;
+	}
+	kind->on = true;
+	kind->refusals = 0;
+}
+
+static void kind_switch_off(struct kind *kind)
+{
+	CUptiResult result = cuprobe_cupti.ActivityDisable(kind->kind);
+
+	if (result != CUPTI_SUCCESS)
+		cuprobe_notice_message(CUPROBE_WARNING, (int)result, NULL,
+				       "CUPTI cannot switch activity kind %s off: %s", kind->name,
+				       cuprobe_cupti_result(result));
+	kind->on = false;
+}
+
+__u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
+{
+	__u32 active = 0;
+
+	for (size_t i = 0; i < KINDS; i++) {
+		struct kind *kind = &kinds[i];
+
+		if (!kind->on && (kind->probes & wanted_probes))
+			kind_switch_on(kind, cuda_up);
+		else if (kind->on && !(kind->probes & wanted_probes))
+			kind_switch_off(kind);
+		if (kind->on && kind->probes != DATA_PROBES)
+			active |= kind->probes;
+	}
+	return active;
+}
+
+void cuprobe_kinds_stop(bool cupti_gone)
+{
+	for (size_t i = 0; i < KINDS; i++) {
+		if (kinds[i].on && !cupti_gone)
+			kind_switch_off(&kinds[i]);
+		kinds[i].on = false;
+		kinds[i].refusals = 0;
+	}
+}

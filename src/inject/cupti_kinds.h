@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which CUPTI activity kinds stand behind which probe, and switching them. Only the control thread
+ * comes here, and the driver's injection call before that thread exists.
+ */
+#ifndef CUPROBE_INJECT_CUPTI_KINDS_H
+#define CUPROBE_INJECT_CUPTI_KINDS_H
+
+#include <stdbool.h>
+
+#include <linux/types.h>
+
+/* Probes whose records come from CUPTI. */
+extern const __u32 cuprobe_kinds_probes;
+
+/*
+ * Switches the kinds behind the wanted probes on and all others off. A kind that CUPTI refuses is
+ * reported once and tried again later; the rest goes on. `cuda_up` is false inside cuInit(), where
+ * what needs a driver is left for the next call. Returns the probes of which something is on.
+ */
+__u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up);
+
+/* Switches everything off, or, when CUPTI is gone, only forgets that it was on. */
+void cuprobe_kinds_stop(bool cupti_gone);
+
+#endif

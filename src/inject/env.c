@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/env.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "cuprobe/abi.h"
+
+struct cuprobe_env cuprobe_env;
+
+enum setting_type { SETTING_TEXT, SETTING_NUMBER, SETTING_RELEASE };
+
+struct setting {
+	const char *name;
+	enum setting_type type;
+	void *value; /* const char ** for text, __u32 * for the rest */
+	__u32 fallback, min, max;
+	const char *allowed;
+};
+
+#define TEXT(n, field, what)                                                                       \
+	{                                                                                          \
+		n, SETTING_TEXT, &cuprobe_env.field, 0, 0, 0, what                                 \
+	}
+#define NUMBER(n, field, fallback, min, max)                                                       \
+	{                                                                                          \
+		n, SETTING_NUMBER, &cuprobe_env.field, fallback, min, max, #min " to " #max        \
+	}
+
+/* Every variable of the library; the README's table follows this one. */
+static const struct setting settings[] = {
+	TEXT("CUPROBE_LOG", log, "a path or stderr"),
+	TEXT("CUPROBE_CUPTI_PATH", cupti_path, "a path"),
+	NUMBER("CUPROBE_LOG_LEVEL", log_level, 3, 0, 4),
+	{"CUPROBE_RELEASE", SETTING_RELEASE, &cuprobe_env.release, CUPROBE_RELEASE_AUTO, 0, 0,
+	 "auto, finalize or unsubscribe"},
+	NUMBER("CUPROBE_BUFFER_KB", buffer_kb, 512, 64, 16384),
+	NUMBER("CUPROBE_POOL_MB", pool_mb, 64, 1, 4096),
+	NUMBER("CUPROBE_FLUSH_MS", flush_ms, 100, 1, 60000),
+	NUMBER("CUPROBE_LATENCY_TIMESTAMPS", latency_timestamps, 0, 0, 1),
+	NUMBER("CUPROBE_DISABLE", disable, 0, 0, 1),
+};
+
+#define SETTINGS (sizeof(settings) / sizeof(settings[0]))
+
+/* Names of ours that mean something to the command or to a later channel, not to the library. */
+static const char *const foreign[] = {"CUPROBE_CUDA_PATH", "CUPROBE_DIRECT"};
+
+static const char *const rank_names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+					 "SLURM_PROCID"};
+static const char *const world_names[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+					  "SLURM_NTASKS"};
+
+static int number_parse(const char *text, __u32 min, __u32 max, __u32 *ret)
+{
+	unsigned long value;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || *end || value < min || value > max)
+		return -EINVAL;
+	*ret = (__u32)value;
+	return 0;
+}
+
+static int release_parse(const char *text, __u32 *ret)
+{
+	static const char *const names[] = {"auto", "finalize", "unsubscribe"};
+
+	for (__u32 i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(text, names[i])) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int setting_apply(const struct setting *s, const char *value)
+{
+	switch (s->type) {
+	case SETTING_TEXT:
+		if (!*value)
+			return -EINVAL;
+		*(const char **)s->value = value;
+		return 0;
+	case SETTING_NUMBER:
+		return number_parse(value, s->min, s->max, s->value);
+	case SETTING_RELEASE:
+		return release_parse(value, s->value);
+	}
+	return -EINVAL;
+}
+
+static void defaults_set(void)
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		if (settings[i].type == SETTING_TEXT)
+			*(const char **)settings[i].value = NULL;
+		else
+			*(__u32 *)settings[i].value = settings[i].fallback;
+	}
+	cuprobe_env.rank = CUPROBE_NO_ID;
+	cuprobe_env.world_size = CUPROBE_NO_ID;
+}
+
+/* The value when `entry` is "NAME=value" of that name, else NULL. */
+static const char *entry_value(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return !strncmp(entry, name, length) && entry[length] == '=' ? entry + length + 1 : NULL;
+}
+
+static bool entry_is_foreign(const char *entry)
+{
+	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+		if (entry_value(entry, foreign[i]))
+			return true;
+	}
+	return false;
+}
+
+static void entry_read(const char *entry,
+		       void (*complain)(const char *, const char *, const char *))
+{
+	for (size_t i = 0; i < SETTINGS; i++) {
+		const char *value = entry_value(entry, settings[i].name);
+
+		if (!value)
+			continue;
+		if (setting_apply(&settings[i], value))
+			complain(settings[i].name, value, settings[i].allowed);
+		return;
+	}
+	if (!entry_is_foreign(entry))
+		complain(entry, NULL, NULL);
+}
+
+/* The first name in the list that is set to a number wins. */
+static __u32 launcher_number(char *const *environment, const char *const *names, size_t count)
+{
+	__u32 number;
+
+	for (size_t i = 0; i < count; i++) {
+		for (char *const *entry = environment; *entry; entry++) {
+			const char *value = entry_value(*entry, names[i]);
+
+			if (value && !number_parse(value, 0, CUPROBE_NO_ID - 1, &number))
+				return number;
+		}
+	}
+	return CUPROBE_NO_ID;
+}
+
+void cuprobe_env_read(char *const *environment,
+		      void (*complain)(const char *name, const char *value, const char *allowed))
+{
+	defaults_set();
+	if (!environment || getauxval(AT_SECURE))
+		return;
+	for (char *const *entry = environment; *entry; entry++) {
+		if (!strncmp(*entry, "CUPROBE_", 8))
+			entry_read(*entry, complain);
+	}
+	cuprobe_env.rank = launcher_number(environment, rank_names, 4);
+	cuprobe_env.world_size = launcher_number(environment, world_names, 4);
+}

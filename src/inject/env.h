@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings, read from the environment once. */
+#ifndef CUPROBE_INJECT_ENV_H
+#define CUPROBE_INJECT_ENV_H
+
+#include <stdbool.h>
+
+#include <linux/types.h>
+
+enum cuprobe_release {
+	CUPROBE_RELEASE_AUTO, /* finalise where CUPTI's version is known to be safe */
+	CUPROBE_RELEASE_FINALIZE,
+	CUPROBE_RELEASE_UNSUBSCRIBE,
+};
+
+struct cuprobe_env {
+	const char *log;	/* path or "stderr"; NULL: no log */
+	const char *cupti_path; /* file or directory; NULL: search */
+	__u32 log_level;	/* 1 errors, 2 warnings, 3 notes, 4 debug */
+	__u32 release;		/* enum cuprobe_release */
+	__u32 buffer_kb;	/* of one activity buffer */
+	__u32 pool_mb;		/* of all activity buffers */
+	__u32 flush_ms;		/* partly filled buffers are flushed that often */
+	__u32 latency_timestamps;
+	__u32 disable;
+	__u32 rank, world_size; /* CUPROBE_NO_ID when no launcher says */
+};
+
+extern struct cuprobe_env cuprobe_env;
+
+/*
+ * Reads the environment into cuprobe_env. `complain` is called for each unknown CUPROBE_ name and
+ * each value that cannot be used; the default is kept. In a setuid program all defaults are kept.
+ */
+void cuprobe_env_read(char *const *environment,
+		      void (*complain)(const char *name, const char *value, const char *allowed));
+
+#endif

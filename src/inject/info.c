@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/info.h"
+
+#include <string.h>
+
+#include "cuprobe/abi.h"
+#include "src/inject/batch.h"
+#include "src/inject/memory.h"
+#include "src/inject/outlet.h"
+
+static struct cuprobe_info *items; /* in the order in which they were first seen */
+static size_t items_capacity;
+static __u32 item_count;
+static __u32 *slots; /* open addressing: index of an item + 1, 0 is empty; at most half full */
+static size_t slots_capacity;
+static __u32 slot_mask;
+static __u32 replay_next;
+static bool replaying;
+
+/* The last answers: records come in long runs of one stream. */
+static struct {
+	__u32 context, device;
+} last_device = {CUPROBE_NO_ID, CUPROBE_NO_ID};
+static struct {
+	__u32 context, stream;
+	__s32 priority;
+} last_priority = {CUPROBE_NO_ID, CUPROBE_NO_ID, 0};
+
+static __u64 key_make(__u32 type, __u32 context, __u32 id)
+{
+	return ((__u64)type << 60 | (__u64)context << 32 | id) * 0x9e3779b97f4a7c15ull;
+}
+
+static __u64 item_key(const struct cuprobe_info *item)
+{
+	switch (item->type) {
+	case CUPROBE_INFO_DEVICE:
+		return key_make(item->type, 0, item->device.id);
+	case CUPROBE_INFO_CONTEXT:
+		return key_make(item->type, 0, item->context.id);
+	case CUPROBE_INFO_STREAM:
+		return key_make(item->type, item->stream.context, item->stream.id);
+	default:
+		return key_make(item->type, 0, 0);
+	}
+}
+
+/* The slot of the thing with that key, or the empty one where it belongs. */
+static __u32 *slot_of(__u64 key)
+{
+	__u32 slot = (__u32)(key >> 32) & slot_mask;
+
+	while (slots[slot] && item_key(&items[slots[slot] - 1]) != key)
+		slot = (slot + 1) & slot_mask;
+	return &slots[slot];
+}
+
+static const struct cuprobe_info *item_find(__u64 key)
+{
+	__u32 *slot = slots ? slot_of(key) : NULL;
+
+	return slot && *slot ? &items[*slot - 1] : NULL;
+}
+
+static bool slots_reserve(void)
+{
+	size_t capacity = 0;
+	__u32 *grown;
+
+	if (slots && item_count * 2 < slot_mask)
+		return true;
+	grown = cuprobe_memory_grow(NULL, &capacity, slots ? 2 * slots_capacity : 1);
+	if (!grown)
+		return false;
+	cuprobe_memory_free(slots, slots_capacity);
+	slots = grown;
+	slots_capacity = capacity;
+	slot_mask = (__u32)(capacity / sizeof(*slots)) - 1;
+	for (__u32 i = 0; i < item_count; i++)
+		*slot_of(item_key(&items[i])) = i + 1;
+	return true;
+}
+
+static void item_publish(const struct cuprobe_info *item)
+{
+	struct cuprobe_info *record = cuprobe_batch_add(CUPROBE_PROBE_info);
+
+	*record = *item;
+}
+
+static struct cuprobe_info *item_add(const struct cuprobe_info *info)
+{
+	struct cuprobe_info *grown =
+		cuprobe_memory_grow(items, &items_capacity, (item_count + 1) * sizeof(*items));
+
+	if (!grown)
+		return NULL;
+	items = grown;
+	items[item_count] = *info;
+	*slot_of(item_key(info)) = item_count + 1;
+	return &items[item_count++];
+}
+
+void cuprobe_info_put(const struct cuprobe_info *info)
+{
+	struct cuprobe_info *item;
+	__u32 slot;
+
+	if (!slots_reserve())
+		return;
+	slot = *slot_of(item_key(info));
+	item = slot ? &items[slot - 1] : item_add(info);
+	if (!item || (slot && !memcmp(item, info, sizeof(*item))))
+		return;
+	*item = *info;
+	last_device.context = CUPROBE_NO_ID;
+	last_priority.context = CUPROBE_NO_ID;
+	if (cuprobe_outlet->consumers(CUPROBE_PROBE_info))
+		item_publish(item);
+}
+
+__u32 cuprobe_info_context_device(__u32 context)
+{
+	const struct cuprobe_info *item;
+
+	if (context == last_device.context && context != CUPROBE_NO_ID)
+		return last_device.device;
+	item = item_find(key_make(CUPROBE_INFO_CONTEXT, 0, context));
+	if (!item)
+		return CUPROBE_NO_ID;
+	last_device.context = context;
+	last_device.device = item->context.device;
+	return last_device.device;
+}
+
+__s32 cuprobe_info_stream_priority(__u32 context, __u32 stream)
+{
+	const struct cuprobe_info *item;
+
+	if (context == last_priority.context && stream == last_priority.stream &&
+	    context != CUPROBE_NO_ID)
+		return last_priority.priority;
+	item = item_find(key_make(CUPROBE_INFO_STREAM, context, stream));
+	if (!item)
+		return CUPROBE_NO_PRIORITY;
+	last_priority.context = context;
+	last_priority.stream = stream;
+	last_priority.priority = item->stream.priority;
+	return last_priority.priority;
+}
+
+void cuprobe_info_replay_begin(void)
+{
+	replay_next = 0;
+	replaying = true;
+}
+
+bool cuprobe_info_replay(__u32 records)
+{
+	if (!replaying)
+		return false;
+	for (; records && replay_next < item_count; records--)
+		item_publish(&items[replay_next++]);
+	replaying = replay_next < item_count;
+	return replaying;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/pump.h"
+
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "src/inject/batch.h"
+#include "src/inject/clock.h"
+#include "src/inject/cupti_api.h"
+#include "src/inject/cupti_buffers.h"
+#include "src/inject/cupti_decode.h"
+#include "src/inject/cupti_session.h"
+#include "src/inject/info.h"
+#include "src/inject/ledger.h"
+#include "src/inject/outlet.h"
+#include "src/inject/pool.h"
+#include "src/inject/process.h"
+#include "src/inject/queue.h"
+#include "src/inject/status.h"
+#include "src/inject/strings.h"
+#include "src/inject/thread.h"
+
+#define MS 1000000ull
+#define SECOND 1000000000ull
+#define REPLAY_RECORDS 512u /* in one round: 128 KiB of strings */
+#define FOREVER (3600 * SECOND)
+
+/* A probe whose records a new consumer gets again: at once, and when its breakpoint surely stands.
+ */
+struct replay {
+	enum cuprobe_probe_id probe;
+	void (*begin)(void);
+	bool (*go_on)(__u32 records);
+	__u32 consumers; /* at the last look */
+	__u64 again_ns;	 /* when to begin the second time; 0 never */
+	bool running;
+};
+
+static struct replay replays[] = {
+	{CUPROBE_PROBE_string, cuprobe_strings_replay_begin, cuprobe_strings_replay, 0, 0, false},
+	{CUPROBE_PROBE_info, cuprobe_info_replay_begin, cuprobe_info_replay, 0, 0, false},
+	{CUPROBE_PROBE_status, cuprobe_status_replay_begin, cuprobe_status_replay, 0, 0, false},
+};
+
+#define REPLAYS (sizeof(replays) / sizeof(replays[0]))
+
+static pthread_t thread;
+static atomic_bool started; /* written by the control thread, read by any */
+static atomic_bool stopping;
+static sem_t wake;
+static struct cuprobe_queue queue;
+/* A drain is done when `drained` has reached the number that `asked` had; both only grow. */
+static atomic_uint asked, drained;
+static __u64 next_second_ns;
+
+void cuprobe_pump_post(struct cuprobe_buffer *buffer)
+{
+	cuprobe_queue_push(&queue, buffer);
+	cuprobe_pump_wake();
+}
+
+void cuprobe_pump_wake(void)
+{
+	if (atomic_load_explicit(&started, memory_order_acquire))
+		sem_post(&wake);
+}
+
+static void replays_look(__u64 now)
+{
+	for (size_t i = 0; i < REPLAYS; i++) {
+		struct replay *replay = &replays[i];
+		__u32 consumers = cuprobe_outlet->consumers(replay->probe);
+
+		if (consumers > replay->consumers) {
+			replay->again_ns = now + SECOND;
+			replay->begin();
+			replay->running = true;
+		} else if (replay->again_ns && now >= replay->again_ns) {
+			replay->again_ns = 0;
+			replay->begin();
+			replay->running = true;
+		}
+		replay->consumers = consumers;
+	}
+}
+
+static void replays_go_on(void)
+{
+	for (size_t i = 0; i < REPLAYS; i++) {
+		struct replay *replay = &replays[i];
+
+		if (replay->running && replay->consumers)
+			replay->running = replay->go_on(REPLAY_RECORDS);
+	}
+}
+
+static bool replays_running(void)
+{
+	bool running = false;
+
+	for (size_t i = 0; i < REPLAYS; i++)
+		running |= replays[i].running && replays[i].consumers;
+	return running;
+}
+
+static void dropped_count(void)
+{
+	size_t dropped = 0;
+
+	if (cuprobe_cupti.ActivityGetNumDroppedRecords &&
+	    cuprobe_cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
+		cuprobe_ledger_dropped += dropped;
+}
+
+static void clock_keep(void)
+{
+	if (cuprobe_session_clock() == CUPROBE_CLOCK_CALIBRATED)
+		cuprobe_clock_calibrate(cuprobe_session_read_clock);
+	else
+		cuprobe_clock_offset_ns = 0;
+}
+
+static void buffers_decode(void)
+{
+	static bool calibrated;
+	struct cuprobe_buffer *buffer = cuprobe_queue_take(&queue);
+
+	while (buffer) {
+		struct cuprobe_buffer *next = buffer->next;
+		bool alive = cuprobe_session_use();
+
+		if (alive && !calibrated) {
+			clock_keep();
+			calibrated = true;
+		}
+		cuprobe_decode_buffer(buffer->data, buffer->valid_bytes, alive);
+		if (alive)
+			cuprobe_session_unuse();
+		cuprobe_buffers_put(buffer);
+		buffer = next;
+	}
+}
+
+static void second_pass(__u64 now)
+{
+	if (now < next_second_ns)
+		return;
+	next_second_ns = now + SECOND;
+	if (cuprobe_session_use()) {
+		clock_keep();
+		dropped_count();
+		cuprobe_session_unuse();
+	}
+	cuprobe_process_publish();
+	cuprobe_status_ledgers();
+}
+
+static void drain_finish(__u32 ticket)
+{
+	if (ticket == atomic_load_explicit(&drained, memory_order_relaxed))
+		return;
+	if (cuprobe_session_use()) {
+		dropped_count();
+		cuprobe_session_unuse();
+	}
+	cuprobe_batch_fire_aged(~0ull);
+	cuprobe_status_ledgers();
+	cuprobe_batch_fire_aged(~0ull);
+	atomic_store_explicit(&drained, ticket, memory_order_release);
+}
+
+static void pump_round(void)
+{
+	__u32 ticket = atomic_load_explicit(&asked, memory_order_acquire);
+	__u64 now = cuprobe_clock_now();
+
+	replays_look(now);
+	cuprobe_status_take_notices();
+	buffers_decode();
+	second_pass(now);
+	replays_go_on();
+	cuprobe_batch_fire_aged(now - CUPROBE_BATCH_AGE_NS);
+	drain_finish(ticket);
+}
+
+static __u64 sleep_ns(void)
+{
+	if (replays_running())
+		return 10 * MS;
+	return cuprobe_outlet_wanted() ? 50 * MS : FOREVER;
+}
+
+static void *pump_main(void *unused)
+{
+	(void)unused;
+	while (!atomic_load_explicit(&stopping, memory_order_acquire)) {
+		pump_round();
+		cuprobe_thread_wait(&wake, sleep_ns());
+		while (!sem_trywait(&wake))
+			;
+	}
+	pump_round();
+	return NULL;
+}
+
+int cuprobe_pump_start(void)
+{
+	int err;
+
+	if (atomic_load_explicit(&started, memory_order_relaxed))
+		return 0;
+	sem_init(&wake, 0, 0);
+	err = cuprobe_thread_start(&thread, "cuprobe-pump", pump_main);
+	if (!err)
+		atomic_store_explicit(&started, true, memory_order_release);
+	return err;
+}
+
+__u32 cuprobe_pump_drain(void)
+{
+	__u32 ticket = atomic_fetch_add_explicit(&asked, 1, memory_order_release) + 1;
+
+	cuprobe_pump_wake();
+	return ticket;
+}
+
+bool cuprobe_pump_drained(__u32 ticket)
+{
+	return !atomic_load_explicit(&started, memory_order_relaxed) ||
+	       (__s32)(atomic_load_explicit(&drained, memory_order_acquire) - ticket) >= 0;
+}
+
+void cuprobe_pump_stop(__u64 timeout_ns)
+{
+	if (!atomic_load_explicit(&started, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&stopping, true, memory_order_release);
+	cuprobe_pump_wake();
+	cuprobe_thread_join(thread, timeout_ns);
+}

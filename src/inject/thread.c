@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/thread.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <time.h>
+
+#include "src/inject/clock.h"
+
+/* Mostly untouched address space: CUPTI's calls run on it, and big programs put much TLS there. */
+#define STACK_BYTES (2u << 20)
+
+int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(void *))
+{
+	pthread_attr_t attr;
+	sigset_t all;
+	int err;
+
+	sigfillset(&all);
+	pthread_attr_init(&attr);
+	pthread_attr_setsigmask_np(&attr, &all);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	err = pthread_create(ret_thread, &attr, body, NULL);
+	pthread_attr_destroy(&attr);
+	if (!err)
+		pthread_setname_np(*ret_thread, name);
+	return -err;
+}
+
+static struct timespec deadline_after(__u64 timeout_ns)
+{
+	__u64 at = cuprobe_clock_now() + timeout_ns;
+
+	return (struct timespec){.tv_sec = (time_t)(at / 1000000000),
+				 .tv_nsec = (long)(at % 1000000000)};
+}
+
+bool cuprobe_thread_wait(sem_t *sem, __u64 timeout_ns)
+{
+	struct timespec deadline = deadline_after(timeout_ns);
+	int err;
+
+	do {
+		err = sem_clockwait(sem, CLOCK_MONOTONIC, &deadline);
+	} while (err && errno == EINTR);
+	return !err;
+}
+
+bool cuprobe_thread_join(pthread_t thread, __u64 timeout_ns)
+{
+	struct timespec deadline = deadline_after(timeout_ns);
+
+	return !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &deadline);
+}
