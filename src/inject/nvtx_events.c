@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/nvtx_events.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/inject/clock.h"
+#include "src/inject/guard.h"
+#include "src/inject/ledger.h"
+#include "src/inject/nvtx_abi.h"
+#include "src/inject/nvtx_buffer.h"
+#include "src/inject/nvtx_names.h"
+#include "src/inject/nvtx_payload.h"
+#include "src/inject/nvtx_text.h"
+
+#define RENDERED_BYTES 2048 /* longest extended payload as text */
+#define MESSAGE_BYTES (CUPROBE_NVTX_TEXT_BYTES - RENDERED_BYTES)
+
+atomic_uint cuprobe_nvtx_session;
+
+/* What an event is made of, wherever that came from. Texts are still the caller's. */
+struct source {
+	__u8 kind;
+	__u8 flags;
+	__u8 payload_type;
+	bool message_cut;
+	__u32 domain;
+	__u64 range;
+	__u32 category, color;
+	__u32 message_id;
+	const char *message;   /* or NULL */
+	const wchar_t *wide;   /* or NULL */
+	size_t message_length; /* of `message` */
+	size_t message_bytes;  /* of either, as UTF-8; the ellipsis included when it is cut */
+	__u64 payload;
+	const char *rendered; /* an extended payload, or NULL */
+	size_t rendered_bytes;
+};
+
+/* Room for what is rendered; on the stack of the few functions that need it. */
+struct room {
+	char payload[RENDERED_BYTES], message[RENDERED_BYTES];
+};
+
+/* Entered: the guard is held, errno kept, and the thread has its buffer. */
+struct entry {
+	struct cuprobe_guard guard;
+	struct nvtx_thread *thread;
+};
+
+/* False: return at once. Counts what is lost because of recursion, as from a signal handler. */
+static bool entry_make(struct entry *e)
+{
+	unsigned int session = atomic_load_explicit(&cuprobe_nvtx_session, memory_order_acquire);
+
+	if (!session)
+		return false;
+	if (!cuprobe_guard_enter(&e->guard)) {
+		if (cuprobe_guard_alive())
+			cuprobe_ledger_lose(CUPROBE_PROBE_nvtx, 1);
+		return false;
+	}
+	e->thread = cuprobe_nvtx_thread(session);
+	if (e->thread)
+		return true;
+	cuprobe_guard_leave(&e->guard);
+	return false;
+}
+
+static void source_text(struct source *s, size_t bytes)
+{
+	s->message_cut = bytes > MESSAGE_BYTES;
+	s->message_bytes = s->message_cut ? MESSAGE_BYTES : bytes;
+}
+
+static void source_ascii(struct source *s, const char *message)
+{
+	if (!message)
+		return;
+	s->message = message;
+	s->message_length = strnlen(message, MESSAGE_BYTES + 1);
+	source_text(s, s->message_length);
+}
+
+static void source_wide(struct source *s, const wchar_t *message)
+{
+	if (!message)
+		return;
+	s->wide = message;
+	source_text(s, cuprobe_nvtx_text_wide_bytes(message));
+}
+
+/* True when the caller's struct, which may be a short one of an older version, has the member. */
+#define HAS(a, member)                                                                             \
+	((a)->bytes >= offsetof(struct nvtx_attributes, member) + sizeof((a)->member))
+
+static void source_message(struct source *s, const struct nvtx_attributes *a)
+{
+	switch (a->message_type) {
+	case NVTX_MESSAGE_ASCII:
+		source_ascii(s, a->message.ascii);
+		break;
+	case NVTX_MESSAGE_WIDE:
+		source_wide(s, a->message.wide);
+		break;
+	case NVTX_MESSAGE_REGISTERED:
+		s->message_id = cuprobe_nvtx_registered(a->message.registered);
+		break;
+	default:
+		break;
+	}
+}
+
+/* False for an extended payload, which needs rendering. */
+static bool source_payload(struct source *s, const struct nvtx_attributes *a)
+{
+	switch (a->payload_type) {
+	case CUPROBE_NVTX_PAYLOAD_U64:
+	case CUPROBE_NVTX_PAYLOAD_S64:
+	case CUPROBE_NVTX_PAYLOAD_DOUBLE:
+		s->payload = a->payload;
+		break;
+	case CUPROBE_NVTX_PAYLOAD_U32:
+	case CUPROBE_NVTX_PAYLOAD_S32:
+	case CUPROBE_NVTX_PAYLOAD_FLOAT:
+		s->payload = (__u32)a->payload;
+		break;
+	case NVTX_PAYLOAD_EXTENDED:
+		return false;
+	default:
+		return true;
+	}
+	s->payload_type = (__u8)a->payload_type;
+	return true;
+}
+
+/* False for an extended payload. */
+static bool source_attributes(struct source *s, const struct nvtx_attributes *a)
+{
+	if (!a)
+		return true;
+	if (HAS(a, category))
+		s->category = a->category;
+	if (HAS(a, color) && a->color_type == NVTX_COLOR_ARGB) {
+		s->color = a->color;
+		s->flags = CUPROBE_NVTX_FLAG_COLOR;
+	}
+	if (HAS(a, message))
+		source_message(s, a);
+	return !HAS(a, payload) || source_payload(s, a);
+}
+
+/* Renders payloads into `room`, and takes over what they say about the event. */
+static void source_render(struct source *s, struct room *room, const struct nvtx_payload *p,
+			  size_t count)
+{
+	struct nvtx_text text, message;
+	struct nvtx_payload_attributes attributes = {.message = &message};
+
+	if (!p)
+		return;
+	cuprobe_nvtx_text_init(&text, room->payload, sizeof(room->payload));
+	cuprobe_nvtx_text_init(&message, room->message, sizeof(room->message));
+	cuprobe_nvtx_payload_render(&text, s->domain, p, count, &attributes);
+	s->payload_type = CUPROBE_NVTX_PAYLOAD_TEXT;
+	s->rendered = room->payload;
+	s->rendered_bytes = text.bytes;
+	if (attributes.message_id)
+		s->message_id = attributes.message_id;
+	if (message.bytes) {
+		s->message = room->message;
+		s->message_length = message.bytes;
+		source_text(s, message.bytes);
+	}
+	if (attributes.has_category)
+		s->category = attributes.category;
+	if (attributes.has_color) {
+		s->color = attributes.color;
+		s->flags |= CUPROBE_NVTX_FLAG_COLOR;
+	}
+}
+
+static void message_put(struct nvtx_thread *t, struct nvtx_slot *slot, const struct source *s)
+{
+	char *to = cuprobe_nvtx_slot_text(t, s->message_bytes, &slot->message_at);
+	struct nvtx_text text;
+
+	if (s->message_cut)
+		cuprobe_nvtx_text_init(&text, to, s->message_bytes);
+	else
+		text = (struct nvtx_text){.text = to, .room = s->message_bytes};
+	if (s->message)
+		cuprobe_nvtx_text_put(&text, s->message, s->message_length);
+	else
+		cuprobe_nvtx_text_wide(&text, s->wide);
+	slot->message_bytes = (__u16)text.bytes;
+}
+
+static void rendered_put(struct nvtx_thread *t, struct nvtx_slot *slot, const struct source *s)
+{
+	char *to = cuprobe_nvtx_slot_text(t, s->rendered_bytes, &slot->payload_at);
+
+	memcpy(to, s->rendered, s->rendered_bytes);
+	slot->payload_bytes = (__u16)s->rendered_bytes;
+}
+
+static void event_put(struct entry *e, const struct source *s, int level)
+{
+	struct nvtx_slot *slot = cuprobe_nvtx_slot(e->thread, s->message_bytes + s->rendered_bytes);
+
+	if (!slot)
+		return;
+	if (s->message_bytes)
+		message_put(e->thread, slot, s);
+	if (s->rendered_bytes)
+		rendered_put(e->thread, slot, s);
+	slot->record.range = s->range;
+	slot->record.payload = s->payload;
+	slot->record.domain = s->domain;
+	slot->record.message = s->message_id;
+	slot->record.category = s->category;
+	slot->record.color = s->color;
+	slot->record.level = level;
+	slot->record.kind = s->kind;
+	slot->record.payload_type = s->payload_type;
+	slot->record.flags = s->flags;
+	slot->record.time_ns = cuprobe_clock_now();
+	cuprobe_nvtx_slot_publish(e->thread);
+}
+
+/*
+ * Each puts its event, leaves, and returns what the client's function returns. A lost event is as
+ * good as any to the client: levels and ids go on.
+ */
+static uint64_t push_put(struct entry *e, struct source *s)
+{
+	__u32 level = e->thread->level[s->domain]++;
+
+	e->thread->open++;
+	s->kind = CUPROBE_NVTX_PUSH;
+	event_put(e, s, (int)level);
+	cuprobe_guard_leave(&e->guard);
+	return level;
+}
+
+static uint64_t pop_put(struct entry *e, struct source *s)
+{
+	int level = NVTX_LEVEL_ERROR;
+
+	if (e->thread->level[s->domain]) {
+		level = (int)--e->thread->level[s->domain];
+		e->thread->open--;
+	}
+	s->kind = CUPROBE_NVTX_POP;
+	event_put(e, s, level);
+	cuprobe_guard_leave(&e->guard);
+	return (uint64_t)level;
+}
+
+static uint64_t start_put(struct entry *e, struct source *s)
+{
+	s->range = ++e->thread->next_range;
+	s->kind = CUPROBE_NVTX_START;
+	event_put(e, s, 0);
+	cuprobe_guard_leave(&e->guard);
+	return s->range;
+}
+
+static uint64_t end_put(struct entry *e, struct source *s)
+{
+	s->kind = CUPROBE_NVTX_END;
+	event_put(e, s, 0);
+	cuprobe_guard_leave(&e->guard);
+	return 0;
+}
+
+static uint64_t mark_put(struct entry *e, struct source *s)
+{
+	s->kind = CUPROBE_NVTX_MARK;
+	event_put(e, s, 0);
+	cuprobe_guard_leave(&e->guard);
+	return 0;
+}
+
+/* Extended payloads are rendered on the stack, which the common case shall not pay for. */
+static __attribute__((noinline)) uint64_t
+event_render(struct entry *e, struct source *s, uint64_t (*put)(struct entry *, struct source *),
+	     const struct nvtx_payload *p, size_t count)
+{
+	struct room room;
+
+	source_render(s, &room, p, count);
+	return put(e, s);
+}
+
+static uint64_t event_attributes(struct entry *e, struct source *s,
+				 uint64_t (*put)(struct entry *, struct source *),
+				 const struct nvtx_attributes *a)
+{
+	if (source_attributes(s, a))
+		return put(e, s);
+	return event_render(e, s, put, (const void *)a->payload, (size_t)(__u32)a->payload_count);
+}
+
+void cuprobe_nvtx_domain_mark_ex(struct nvtx_domain *d, const struct nvtx_attributes *a)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	if (entry_make(&e))
+		event_attributes(&e, &s, mark_put, a);
+}
+
+void cuprobe_nvtx_mark_ex(const struct nvtx_attributes *a)
+{
+	cuprobe_nvtx_domain_mark_ex(NULL, a);
+}
+
+void cuprobe_nvtx_mark_a(const char *message)
+{
+	struct source s = {0};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return;
+	source_ascii(&s, message);
+	mark_put(&e, &s);
+}
+
+void cuprobe_nvtx_mark_w(const wchar_t *message)
+{
+	struct source s = {0};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return;
+	source_wide(&s, message);
+	mark_put(&e, &s);
+}
+
+uint64_t cuprobe_nvtx_domain_start_ex(struct nvtx_domain *d, const struct nvtx_attributes *a)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	return entry_make(&e) ? event_attributes(&e, &s, start_put, a) : 0;
+}
+
+uint64_t cuprobe_nvtx_start_ex(const struct nvtx_attributes *a)
+{
+	return cuprobe_nvtx_domain_start_ex(NULL, a);
+}
+
+uint64_t cuprobe_nvtx_start_a(const char *message)
+{
+	struct source s = {0};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return 0;
+	source_ascii(&s, message);
+	return start_put(&e, &s);
+}
+
+uint64_t cuprobe_nvtx_start_w(const wchar_t *message)
+{
+	struct source s = {0};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return 0;
+	source_wide(&s, message);
+	return start_put(&e, &s);
+}
+
+void cuprobe_nvtx_domain_end(struct nvtx_domain *d, uint64_t range)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d), .range = range};
+	struct entry e;
+
+	if (entry_make(&e))
+		end_put(&e, &s);
+}
+
+void cuprobe_nvtx_end(uint64_t range)
+{
+	cuprobe_nvtx_domain_end(NULL, range);
+}
+
+int cuprobe_nvtx_domain_push_ex(struct nvtx_domain *d, const struct nvtx_attributes *a)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	return entry_make(&e) ? (int)event_attributes(&e, &s, push_put, a) : NVTX_LEVEL_UNKNOWN;
+}
+
+int cuprobe_nvtx_push_ex(const struct nvtx_attributes *a)
+{
+	return cuprobe_nvtx_domain_push_ex(NULL, a);
+}
+
+int cuprobe_nvtx_push_a(const char *message)
+{
+	struct source s = {0};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return NVTX_LEVEL_UNKNOWN;
+	source_ascii(&s, message);
+	return (int)push_put(&e, &s);
+}
+
+int cuprobe_nvtx_push_w(const wchar_t *message)
+{
+	struct source s = {0};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return NVTX_LEVEL_UNKNOWN;
+	source_wide(&s, message);
+	return (int)push_put(&e, &s);
+}
+
+int cuprobe_nvtx_domain_pop(struct nvtx_domain *d)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	return entry_make(&e) ? (int)pop_put(&e, &s) : NVTX_LEVEL_UNKNOWN;
+}
+
+int cuprobe_nvtx_pop(void)
+{
+	return cuprobe_nvtx_domain_pop(NULL);
+}
+
+void cuprobe_nvtx_payload_mark(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	if (entry_make(&e))
+		event_render(&e, &s, mark_put, p, count);
+}
+
+int cuprobe_nvtx_payload_push(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return NVTX_LEVEL_UNKNOWN;
+	return (int)event_render(&e, &s, push_put, p, count);
+}
+
+int cuprobe_nvtx_payload_pop(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	if (!entry_make(&e))
+		return NVTX_LEVEL_UNKNOWN;
+	return (int)event_render(&e, &s, pop_put, p, count);
+}
+
+uint64_t cuprobe_nvtx_payload_start(struct nvtx_domain *d, const struct nvtx_payload *p,
+				    size_t count)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct entry e;
+
+	return entry_make(&e) ? event_render(&e, &s, start_put, p, count) : 0;
+}
+
+void cuprobe_nvtx_payload_end(struct nvtx_domain *d, uint64_t range, const struct nvtx_payload *p,
+			      size_t count)
+{
+	struct source s = {.domain = cuprobe_nvtx_domain(d), .range = range};
+	struct entry e;
+
+	if (entry_make(&e))
+		event_render(&e, &s, end_put, p, count);
+}
+
+int64_t cuprobe_nvtx_timestamp(void)
+{
+	return (int64_t)cuprobe_clock_now();
+}
