@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "src/collector/model.h"
-#include "src/collector/names.h"
+#include "src/collector/output/fields.h"
 #include "src/collector/output/occupancy.h"
 
 static char *put_three(char *p, const __u32 xyz[3])
@@ -176,12 +176,13 @@ int chrome_graph(struct sink *s, const struct event *e)
 	const struct cuprobe_graph *g = e->graph;
 	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, g->device,
 					      g->context, g->stream, g->start_ns, g->end_ns);
-	char name[48], *p = PUT(name, "CUDA Graph ");
+	struct event_name name;
+	char *p;
 
 	if (!lane)
 		return -ENOMEM;
-	p = put_u64(p, g->graph_id);
-	p = chrome_slice(s, "kernel", lane, g->start_ns, g->end_ns, name, (size_t)(p - name));
+	event_name(&name, e, false);
+	p = chrome_slice(s, "kernel", lane, g->start_ns, g->end_ns, name.text, name.bytes);
 	p = put_place(p, g->device, g->context, g->stream, g->correlation);
 	p = PUT(p, "\"graph id\":");
 	p = put_u64(p, g->graph_id);
@@ -212,27 +213,18 @@ static char *put_peers(char *p, const struct cuprobe_memcpy *m)
 	return p;
 }
 
-static char *put_word(char *p, const char *word)
-{
-	return put_bytes(p, word, strlen(word));
-}
-
 int chrome_memcpy(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_memcpy *m = e->memcpy;
 	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, m->device,
 					      m->context, m->stream, m->start_ns, m->end_ns);
-	char name[96], *p = PUT(name, "Memcpy ");
+	struct event_name name;
+	char *p;
 
 	if (!lane)
 		return -ENOMEM;
-	p = put_word(p, copy_kind_name(m->copy_kind));
-	p = PUT(p, " (");
-	p = put_word(p, memory_kind_name(m->src_kind));
-	p = PUT(p, " -> ");
-	p = put_word(p, memory_kind_name(m->dst_kind));
-	*p++ = ')';
-	p = chrome_slice(s, "gpu_memcpy", lane, m->start_ns, m->end_ns, name, (size_t)(p - name));
+	event_name(&name, e, false);
+	p = chrome_slice(s, "gpu_memcpy", lane, m->start_ns, m->end_ns, name.text, name.bytes);
 	p = put_peers(p, m);
 	p = put_place(p, m->device, m->context, m->stream, m->correlation);
 	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
@@ -247,13 +239,13 @@ int chrome_memset(struct sink *s, const struct event *e)
 	const struct cuprobe_memset *m = e->memset;
 	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, m->device,
 					      m->context, m->stream, m->start_ns, m->end_ns);
-	char name[48], *p = PUT(name, "Memset (");
+	struct event_name name;
+	char *p;
 
 	if (!lane)
 		return -ENOMEM;
-	p = put_word(p, memory_kind_name(m->memory_kind));
-	*p++ = ')';
-	p = chrome_slice(s, "gpu_memset", lane, m->start_ns, m->end_ns, name, (size_t)(p - name));
+	event_name(&name, e, false);
+	p = chrome_slice(s, "gpu_memset", lane, m->start_ns, m->end_ns, name.text, name.bytes);
 	p = put_place(p, m->device, m->context, m->stream, m->correlation);
 	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
 	p = put_graph_node(p, m->graph_id, m->graph_node_id, m->channel, m->channel_type);

@@ -10,6 +10,7 @@
 
 #include "src/collector/model.h"
 #include "src/collector/names.h"
+#include "src/collector/output/fields.h"
 
 #define MEMORY_KINDS 8
 
@@ -86,17 +87,17 @@ int chrome_unified_memory(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_unified_memory *u = e->unified_memory;
 	__u32 device = u->dst_device != CUPROBE_NO_ID ? u->dst_device : u->src_device;
-	const char *kind = unified_memory_kind_name(u->kind);
-	char name[64], *p = PUT(name, "Unified Memory ");
 	__u64 start_ns = 0, end_ns = 0;
 	const struct lane *lane;
+	struct event_name name;
+	char *p;
 
 	event_times(e, &start_ns, &end_ns);
 	lane = lanes_slice(s->lanes, e->process, LANE_MEMORY, device, 0, 0, start_ns, end_ns);
 	if (!lane)
 		return -ENOMEM;
-	p = put_bytes(p, kind, strlen(kind));
-	p = chrome_slice(s, "unified_memory", lane, start_ns, end_ns, name, (size_t)(p - name));
+	event_name(&name, e, false);
+	p = chrome_slice(s, "unified_memory", lane, start_ns, end_ns, name.text, name.bytes);
 	p = PUT(p, "\"address\":\"");
 	p = put_hex(p, u->address);
 	p = is_transfer(u->kind) ? PUT(p, "\",\"bytes\":") : PUT(p, "\",\"value\":");

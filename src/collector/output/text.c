@@ -7,29 +7,34 @@ static const char pairs[] = "0001020304050607080910111213141516171819"
 			    "6061626364656667686970717273747576777879"
 			    "8081828384858687888990919293949596979899";
 
-/* `digits` digits with leading zeros, ending before `end`. */
-static char *put_digits_back(char *end, __u64 value)
+static int digits_of(__u64 value)
 {
-	while (value >= 100) {
-		end -= 2;
-		memcpy(end, pairs + 2 * (value % 100), 2);
-		value /= 100;
-	}
-	if (value >= 10) {
-		end -= 2;
-		memcpy(end, pairs + 2 * value, 2);
-	} else {
-		*--end = (char)('0' + value);
-	}
-	return end;
+	int digits = 1;
+
+	for (; value >= 10000; value /= 10000)
+		digits += 4;
+	return digits + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
 char *put_u64(char *p, __u64 value)
 {
-	char digits[PUT_U64_BYTES], *end = digits + sizeof(digits);
-	char *start = put_digits_back(end, value);
+	char *at, *end;
 
-	return put_bytes(p, start, (size_t)(end - start));
+	if (value < 10) {
+		*p = (char)('0' + value);
+		return p + 1;
+	}
+	at = end = p + digits_of(value);
+	while (value >= 100) {
+		at -= 2;
+		memcpy(at, pairs + 2 * (value % 100), 2);
+		value /= 100;
+	}
+	if (value >= 10)
+		memcpy(p, pairs + 2 * value, 2);
+	else
+		*p = (char)('0' + value);
+	return end;
 }
 
 char *put_s64(char *p, __s64 value)
@@ -124,21 +129,44 @@ static char *put_json_escape(char *p, unsigned char c)
 	}
 }
 
+/* One character of two bytes and more, or U+FFFD for a byte that begins none; moves `s` on. */
+static char *put_utf8(char *p, const unsigned char **s, const unsigned char *end)
+{
+	size_t step = utf8_sequence(*s, (size_t)(end - *s));
+
+	p = step ? put_bytes(p, (const char *)*s, step) : PUT(p, "\xef\xbf\xbd");
+	*s += step ? step : 1;
+	return p;
+}
+
 char *put_json(char *p, const char *text, size_t bytes)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + bytes;
-	size_t step;
 
 	while (s < end) {
 		if (*s >= 0x80) {
-			step = utf8_sequence(s, (size_t)(end - s));
-			p = step ? put_bytes(p, (const char *)s, step) : PUT(p, "\xef\xbf\xbd");
-			s += step ? step : 1;
+			p = put_utf8(p, &s, end);
 		} else if (*s < 0x20 || *s == 0x7f || *s == '"' || *s == '\\') {
 			p = put_json_escape(p, *s++);
 		} else {
 			*p++ = (char)*s++;
 		}
+	}
+	return p;
+}
+
+char *put_csv(char *p, const char *text, size_t bytes)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + bytes;
+
+	while (s < end) {
+		if (*s >= 0x80) {
+			p = put_utf8(p, &s, end);
+			continue;
+		}
+		if (*s == '"')
+			*p++ = '"';
+		*p++ = (char)*s++;
 	}
 	return p;
 }
