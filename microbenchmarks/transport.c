@@ -4,6 +4,7 @@
  * both processes together, at a given rate; beside it a ring in shared memory, the limit.
  *
  *	transport [--rate 1000000] [--seconds 2] [--reps 5] [--tick-us 5000] [--ring-kib 16384]
+ *		[--warm-up 1]
  *
  * Needs root for BPF. The producer works in ticks of 5 ms, as the pump does when CUPTI completes a
  * buffer. The reader looks at every record. --rate 0: as fast as it goes. Exit status 1: records
@@ -26,7 +27,7 @@
 #define SETTLE_NS 1000000000u /* longest that the last records may take */
 
 struct settings {
-	__u64 rate, seconds, reps, tick_ns, ring_bytes;
+	__u64 rate, seconds, reps, tick_ns, ring_bytes, warm_up;
 };
 
 /* One repetition, as the producer saw it. */
@@ -227,9 +228,9 @@ static int way_measure(struct way *w)
 	double producer[REPS_MOST], reader[REPS_MOST], rate[REPS_MOST];
 	int err = way_open(w);
 
-	/* The first repetition is warm-up, overwritten by the next. */
-	for (__u64 i = 0; !err && i <= w->settings->reps; i++) {
-		size_t at = i ? (size_t)i - 1 : 0;
+	/* Repetitions for warm-up are overwritten by the next. */
+	for (__u64 i = 0; !err && i < w->settings->warm_up + w->settings->reps; i++) {
+		size_t at = i < w->settings->warm_up ? 0 : (size_t)(i - w->settings->warm_up);
 		struct produced p;
 		__u64 cpu_ns = 0;
 
@@ -253,6 +254,7 @@ int main(int argc, char **argv)
 		.seconds = (__u64)bench_option(argc, argv, "--seconds", 2),
 		.reps = (__u64)bench_option(argc, argv, "--reps", 5),
 		.tick_ns = (__u64)bench_option(argc, argv, "--tick-us", 5000) * 1000,
+		.warm_up = (__u64)bench_option(argc, argv, "--warm-up", 1),
 		.ring_bytes = (__u64)bench_option(argc, argv, "--ring-kib", 16384) * 1024,
 	};
 	struct way probe = {.name = "usdt + bpf ring", .settings = &s};
