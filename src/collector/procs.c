@@ -37,10 +37,10 @@ static bool mapping_parse(struct proc_mapping *ret, char *line)
 {
 	unsigned long long start, end, offset;
 	int path_at = 0;
-	char exec;
+	char write;
 	size_t length;
 
-	if (sscanf(line, "%llx-%llx %*c%*c%c%*c %llx %*s %*s %n", &start, &end, &exec, &offset,
+	if (sscanf(line, "%llx-%llx %*c%c%*c%*c %llx %*s %*s %n", &start, &end, &write, &offset,
 		   &path_at) != 4 ||
 	    !path_at || line[path_at] != '/')
 		return false;
@@ -55,7 +55,7 @@ static bool mapping_parse(struct proc_mapping *ret, char *line)
 	ret->start = start;
 	ret->end = end;
 	ret->offset = offset;
-	ret->executable = exec == 'x';
+	ret->writable = write == 'w';
 	return true;
 }
 

@@ -17,7 +17,7 @@ struct proc_mapping {
 	__u64 start, end, offset;
 	char path[PATH_MAX]; /* as the process sees it */
 	bool deleted;
-	bool executable;
+	bool writable;
 };
 
 /* Calls `each` for each process there is; ends early with what it returns when that is not 0. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/collector/attach.h"
+#include "src/collector/inspect.h"
 #include "src/collector/program.h"
 #include "src/collector/watch.h"
 
@@ -65,9 +66,8 @@ int targets_add_file(struct targets *t, int fd, char *ret_why, size_t size)
 struct look {
 	struct targets *targets;
 	pid_t pid;
-	bool own;	    /* attach in this process alone */
-	unsigned int found; /* libraries */
-	bool cuda;
+	bool own;		 /* attach in this process alone */
+	unsigned int found;	 /* libraries */
 	struct file_key last[8]; /* a library has several mappings */
 	char *why;
 	size_t size;
@@ -89,7 +89,6 @@ static int look_mapping(void *arg, const struct proc_mapping *m)
 	struct file_key key;
 	int fd, err;
 
-	l->cuda = l->cuda || cuda_driver_named(m->path) || cuda_runtime_named(m->path);
 	if (!library_named(m->path))
 		return 0;
 	fd = proc_open_mapping(l->pid, m);
@@ -122,15 +121,21 @@ static int targets_add_announced(struct targets *t, pid_t pid, char *ret_why, si
 	return err;
 }
 
-static void explain_process(const struct look *l)
+static void explain_process(pid_t pid, char *ret_why, size_t size)
 {
+	struct inspection in;
+	int ret = inspect_process(&in, pid);
 	char name[64];
 
-	proc_name(l->pid, name, sizeof(name));
-	snprintf(l->why, l->size, "process %d (%s) %s", l->pid, name,
-		 l->cuda ? "runs without libcuprobe.so: start it again with "
-			   "CUDA_INJECTION64_PATH=/path/to/libcuprobe.so, see `cuprobe list`"
-			 : "does not use CUDA: see `cuprobe list`");
+	proc_name(pid, name, sizeof(name));
+	if (ret == 1)
+		snprintf(ret_why, size,
+			 "process %d (%s) has no libcuprobe.so: %s: start it again with "
+			 "CUDA_INJECTION64_PATH=/path/to/libcuprobe.so",
+			 pid, name, in.why);
+	else
+		snprintf(ret_why, size, "process %d (%s) does not use CUDA: see `cuprobe list`",
+			 pid, name);
 }
 
 int targets_add_process(struct targets *t, pid_t pid, char *ret_why, size_t size)
@@ -158,7 +163,7 @@ int targets_add_process(struct targets *t, pid_t pid, char *ret_why, size_t size
 		return err;
 	err = targets_add_announced(t, look.pid, ret_why, size);
 	if (err) {
-		explain_process(&look);
+		explain_process(pid, ret_why, size);
 		err = -ENOENT;
 	}
 	return err;
