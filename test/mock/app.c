@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A CUDA program whose behaviour is chosen by its arguments, linked as any CUDA program would be.
+ */
+#include "test/mock/app.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct app_mode modes[] = {
+	{"loop", "launch kernels (or graphs) from threads, copy, wait", loop_run},
+};
+
+static const char *const api_names[APP_APIS + 1] = {
+	[APP_RUNTIME] = "runtime",     [APP_RUNTIME_13] = "runtime13",
+	[APP_RUNTIME_EX] = "ex",       [APP_COOPERATIVE] = "cooperative",
+	[APP_RUNTIME_PTSZ] = "ptsz",   [APP_DRIVER] = "driver",
+	[APP_DRIVER_EX] = "driver-ex", [APP_DRIVER_PTSZ] = "driver-ptsz",
+	[APP_APIS] = "mixed",
+};
+
+struct arguments {
+	struct app_options options;
+	const struct app_mode *mode;
+};
+
+enum { KEY_GRAPH = 256, KEY_COPY, KEY_COPY_BYTES, KEY_SYNC, KEY_API, KEY_NAME, KEY_NAME_BYTES };
+
+static const struct argp_option options[] = {
+	{"count", 'n', "N", 0, "launches of each thread", 0},
+	{"seconds", 'd', "SECONDS", 0, "stop after this time", 0},
+	{"rate", 'r', "N", 0, "launches a second of each thread (default: unlimited)", 0},
+	{"threads", 't', "N", 0, "threads that launch (1)", 0},
+	{"streams", 's', "N", 0, "streams of each thread (1)", 0},
+	{"devices", 'g', "N", 0, "devices to spread the threads over (1)", 0},
+	{"kernels", 'k', "N", 0, "different kernels (4)", 0},
+	{"graph", KEY_GRAPH, "NODES", 0, "launch graphs of so many kernels", 0},
+	{"copy-every", KEY_COPY, "N", 0, "copy and memset after every N launches", 0},
+	{"copy-bytes", KEY_COPY_BYTES, "N", 0, "bytes of a copy (1 MiB)", 0},
+	{"sync-every", KEY_SYNC, "N", 0, "wait for the stream after every N launches", 0},
+	{"api", KEY_API, "API", 0,
+	 "runtime, runtime13, ex, cooperative, ptsz, driver, driver-ex, driver-ptsz or mixed", 0},
+	{"name", KEY_NAME, "NAME", 0, "name of the kernels", 0},
+	{"name-bytes", KEY_NAME_BYTES, "N", 0, "fill kernel names up to N bytes", 0},
+	{"quiet", 'q', NULL, 0, "do not print the rate", 0},
+	{0},
+};
+
+void app_check(const char *what, int error)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "mock_app: %s: %s (%d)\n", what, cudaGetErrorName((cudaError_t)error),
+		error);
+	exit(1);
+}
+
+static double parse_number(struct argp_state *state, const char *text, double least)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || *end || value < least)
+		argp_error(state, "'%s' is not a number of at least %g", text, least);
+	return value;
+}
+
+static enum app_api parse_api(struct argp_state *state, const char *text)
+{
+	for (unsigned int i = 0; i <= APP_APIS; i++) {
+		if (!strcmp(text, api_names[i]))
+			return (enum app_api)i;
+	}
+	argp_error(state, "there is no API '%s'", text);
+	return APP_RUNTIME;
+}
+
+static const struct app_mode *parse_mode(struct argp_state *state, const char *text)
+{
+	for (unsigned int i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		if (!strcmp(text, modes[i].name))
+			return &modes[i];
+	}
+	argp_error(state, "there is no mode '%s'", text);
+	return NULL;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+	struct app_options *o = &arguments->options;
+
+	switch (key) {
+	case 'n':
+		o->count = (uint64_t)parse_number(state, arg, 1);
+		break;
+	case 'd':
+		o->seconds = parse_number(state, arg, 0);
+		break;
+	case 'r':
+		o->rate = parse_number(state, arg, 0);
+		break;
+	case 't':
+		o->threads = (unsigned int)parse_number(state, arg, 1);
+		break;
+	case 's':
+		o->streams = (unsigned int)parse_number(state, arg, 1);
+		break;
+	case 'g':
+		o->devices = (unsigned int)parse_number(state, arg, 1);
+		break;
+	case 'k':
+		o->kernels = (unsigned int)parse_number(state, arg, 1);
+		break;
+	case KEY_GRAPH:
+		o->graph_nodes = (unsigned int)parse_number(state, arg, 1);
+		break;
+	case KEY_COPY:
+		o->copy_every = (unsigned int)parse_number(state, arg, 1);
+		break;
+	case KEY_COPY_BYTES:
+		o->copy_bytes = (size_t)parse_number(state, arg, 1);
+		break;
+	case KEY_SYNC:
+		o->sync_every = (unsigned int)parse_number(state, arg, 1);
+		break;
+	case KEY_API:
+		o->api = parse_api(state, arg);
+		break;
+	case KEY_NAME:
+		o->name = arg;
+		break;
+	case KEY_NAME_BYTES:
+		o->name_bytes = (size_t)parse_number(state, arg, 1);
+		break;
+	case 'q':
+		o->quiet = true;
+		break;
+	case ARGP_KEY_ARG:
+		if (arguments->mode)
+			argp_error(state, "one mode is enough");
+		arguments->mode = parse_mode(state, arg);
+		break;
+	case ARGP_KEY_END:
+		if (!arguments->mode)
+			argp_error(state, "say which mode");
+		if (!o->count && o->seconds <= 0)
+			o->count = 1000;
+		if (o->streams > 64)
+			argp_error(state, "at most 64 streams a thread");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	return 0;
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *help = NULL;
+	size_t bytes;
+	FILE *file;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+	file = open_memstream(&help, &bytes);
+	fputs("Modes:\n", file);
+	for (unsigned int i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		fprintf(file, "  %-18s %s\n", modes[i].name, modes[i].help);
+	fclose(file);
+	return help;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse_option,
+		.args_doc = "MODE",
+		.doc = "A CUDA program that does what it is told.\v",
+		.help_filter = help_filter,
+	};
+	struct arguments arguments = {.options = {.threads = 1,
+						  .streams = 1,
+						  .devices = 1,
+						  .kernels = 4,
+						  .copy_bytes = 1 << 20}};
+
+	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
+	kernels_register(&arguments.options);
+	return arguments.mode->run(&arguments.options);
+}

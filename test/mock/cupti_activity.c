@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which activity kinds are collected, and the functions that control it. */
+#include "test/mock/cupti.h"
+
+#include <string.h>
+
+static _Atomic uint8_t wanted[MOCK_MAX_KINDS];
+static _Atomic uint32_t wanted_count;
+static _Atomic bool latency, event_times;
+
+bool activity_wanted(CUpti_ActivityKind kind)
+{
+	return (uint32_t)kind < MOCK_MAX_KINDS &&
+	       atomic_load_explicit(&wanted[kind], memory_order_relaxed);
+}
+
+bool activity_any(void)
+{
+	return atomic_load(&wanted_count) > 0;
+}
+
+bool activity_latency(void)
+{
+	return atomic_load_explicit(&latency, memory_order_relaxed);
+}
+
+bool activity_event_times(void)
+{
+	return atomic_load_explicit(&event_times, memory_order_relaxed);
+}
+
+void activity_reset(void)
+{
+	memset((void *)wanted, 0, sizeof(wanted));
+	atomic_store(&wanted_count, 0);
+	atomic_store(&latency, false);
+	atomic_store(&event_times, false);
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI
+cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
+			       CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
+{
+	CUPTI_BEGIN();
+	if (!funcBufferRequested || !funcBufferCompleted)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	lane_register(funcBufferRequested, funcBufferCompleted);
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult enable(CUpti_ActivityKind kind)
+{
+	if (!record_bytes(kind))
+		return CUPTI_ERROR_INVALID_KIND;
+	if (!lane_registered())
+		drv->violation("kind %d was enabled before the buffer callbacks were registered",
+			       (int)kind);
+	if (!atomic_exchange(&wanted[kind], 1))
+		atomic_fetch_add(&wanted_count, 1);
+	pending_worker_start();
+	return CUPTI_SUCCESS;
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnable(CUpti_ActivityKind kind)
+{
+	CUPTI_BEGIN();
+	return enable(kind);
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAndDump(CUpti_ActivityKind kind)
+{
+	CUptiResult err;
+
+	CUPTI_BEGIN();
+	err = enable(kind);
+	if (!err)
+		record_existing(kind);
+	return err;
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
+{
+	CUPTI_BEGIN();
+	if (!record_bytes(kind))
+		return CUPTI_ERROR_INVALID_KIND;
+	if (atomic_exchange(&wanted[kind], 0))
+		atomic_fetch_sub(&wanted_count, 1);
+	return CUPTI_SUCCESS;
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
+{
+	CUPTI_BEGIN();
+	if (!lane_registered())
+		return CUPTI_ERROR_INVALID_OPERATION;
+	if (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
+		pending_force();
+	else
+		pending_drain(true);
+	lane_flush_all();
+	return CUPTI_SUCCESS;
+}
+
+/* Only full buffers come back by themselves, and they do so at once: there is nothing to set. */
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushPeriod(uint32_t time)
+{
+	CUPTI_BEGIN();
+	(void)time;
+	return CUPTI_SUCCESS;
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer,
+							    size_t validBufferSizeBytes,
+							    CUpti_Activity **record)
+{
+	uint8_t *next = buffer;
+	size_t bytes;
+
+	if (!buffer || !record)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	if (*record)
+		next = (uint8_t *)*record + record_bytes((*record)->kind);
+	if (next >= buffer + validBufferSizeBytes)
+		return CUPTI_ERROR_MAX_LIMIT_REACHED;
+	bytes = record_bytes(((CUpti_Activity *)next)->kind);
+	if (!bytes || next + bytes > buffer + validBufferSizeBytes)
+		return CUPTI_ERROR_INVALID_KIND;
+	*record = (CUpti_Activity *)next;
+	return CUPTI_SUCCESS;
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNumDroppedRecords(CUcontext context,
+								   uint32_t streamId,
+								   size_t *dropped)
+{
+	(void)context;
+	(void)streamId;
+	if (!dropped)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	*dropped = lane_dropped();
+	return CUPTI_SUCCESS;
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t enable_)
+{
+	CUPTI_BEGIN();
+	atomic_store(&latency, enable_ != 0);
+	return CUPTI_SUCCESS;
+}
+
+static CUptiResult attribute_check(const size_t *bytes, const void *value)
+{
+	return bytes && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
+}
+
+/* Attributes size memory that the simulator does not need; all take effect by being accepted. */
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivitySetAttribute(CUpti_ActivityAttribute attr,
+							   size_t *valueSize, void *value)
+{
+	CUPTI_BEGIN();
+	(void)attr;
+	return attribute_check(valueSize, value);
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityGetAttribute(CUpti_ActivityAttribute attr,
+							   size_t *valueSize, void *value)
+{
+	CUPTI_BEGIN();
+	(void)attr;
+	if (attribute_check(valueSize, value))
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	memset(value, 0, *valueSize);
+	return CUPTI_SUCCESS;
+}
+
+#if MOCK_CUPTI >= 120900
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enable_)
+{
+	CUPTI_BEGIN();
+	(void)enable_;
+	return CUPTI_SUCCESS;
+}
+
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t enable_)
+{
+	CUPTI_BEGIN();
+	(void)enable_;
+	return CUPTI_SUCCESS;
+}
+#endif
+
+#if MOCK_CUPTI >= 130000
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable_)
+{
+	CUPTI_BEGIN();
+	atomic_store(&event_times, enable_ != 0);
+	return CUPTI_SUCCESS;
+}
+#endif

@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The records themselves, in the layout of the version that this libcupti pretends to be. */
+#include "test/mock/cupti.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#if MOCK_CUPTI >= 130000
+typedef CUpti_ActivityKernel10 record_kernel;
+typedef CUpti_ActivityMemoryPool3 record_memory_pool;
+#else
+#if MOCK_CUPTI >= 120000
+typedef CUpti_ActivityKernel9 record_kernel;
+#else
+typedef CUpti_ActivityKernel8 record_kernel;
+#endif
+typedef CUpti_ActivityMemoryPool2 record_memory_pool;
+#endif
+
+#if MOCK_CUPTI >= 120900
+typedef CUpti_ActivityMemcpy6 record_memcpy;
+typedef CUpti_ActivityMemory4 record_memory4;
+typedef CUpti_ActivityContext3 record_context3;
+typedef CUpti_ActivityUnifiedMemoryCounter3 record_unified;
+typedef CUpti_ActivityCudaEvent2 record_cuda_event;
+typedef CUpti_ActivitySynchronization2 record_synchronization;
+#else
+typedef CUpti_ActivityMemcpy5 record_memcpy;
+typedef CUpti_ActivityMemory3 record_memory4;
+typedef CUpti_ActivityUnifiedMemoryCounter2 record_unified;
+typedef CUpti_ActivityCudaEvent record_cuda_event;
+typedef CUpti_ActivitySynchronization record_synchronization;
+#if MOCK_CUPTI >= 120400
+typedef CUpti_ActivityContext2 record_context3;
+#else
+typedef CUpti_ActivityContext record_context3;
+#endif
+#endif
+
+#if MOCK_CUPTI >= 120400
+typedef CUpti_ActivityDevice5 record_device5;
+typedef CUpti_ActivityOverhead3 record_overhead;
+typedef CUpti_ActivityGraphTrace2 record_graph_trace;
+#else
+typedef CUpti_ActivityDevice4 record_device5;
+typedef CUpti_ActivityOverhead record_overhead;
+typedef CUpti_ActivityGraphTrace record_graph_trace;
+#endif
+
+#define COMPUTE_CHANNEL 3
+#define COPY_CHANNEL 11
+
+static _Atomic int64_t last_grid_id;
+
+size_t record_bytes(uint32_t kind)
+{
+	switch (kind) {
+	case CUPTI_ACTIVITY_KIND_KERNEL:
+	case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+		return sizeof(record_kernel);
+	case CUPTI_ACTIVITY_KIND_MEMCPY:
+		return sizeof(record_memcpy);
+	case CUPTI_ACTIVITY_KIND_MEMCPY2:
+		return sizeof(CUpti_ActivityMemcpyPtoP4);
+	case CUPTI_ACTIVITY_KIND_MEMSET:
+		return sizeof(CUpti_ActivityMemset4);
+	case CUPTI_ACTIVITY_KIND_DRIVER:
+	case CUPTI_ACTIVITY_KIND_RUNTIME:
+		return sizeof(CUpti_ActivityAPI);
+	case CUPTI_ACTIVITY_KIND_DEVICE:
+		return sizeof(record_device5);
+	case CUPTI_ACTIVITY_KIND_CONTEXT:
+		return sizeof(record_context3);
+	case CUPTI_ACTIVITY_KIND_NAME:
+		return sizeof(CUpti_ActivityName);
+	case CUPTI_ACTIVITY_KIND_OVERHEAD:
+		return sizeof(record_overhead);
+	case CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER:
+		return sizeof(record_unified);
+	case CUPTI_ACTIVITY_KIND_CUDA_EVENT:
+		return sizeof(record_cuda_event);
+	case CUPTI_ACTIVITY_KIND_STREAM:
+		return sizeof(CUpti_ActivityStream);
+	case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
+		return sizeof(record_synchronization);
+	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
+		return sizeof(CUpti_ActivityExternalCorrelation);
+	case CUPTI_ACTIVITY_KIND_MEMORY2:
+		return sizeof(record_memory4);
+	case CUPTI_ACTIVITY_KIND_MEMORY_POOL:
+		return sizeof(record_memory_pool);
+	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+		return sizeof(record_graph_trace);
+	default:
+		return 0;
+	}
+}
+
+static void kernel_shape(record_kernel *r, const struct mock_op *op)
+{
+	const struct CUfunc_st *function = op->kernel.function;
+
+	r->registersPerThread = (uint16_t)function->registers;
+	r->gridX = (int32_t)op->kernel.grid[0];
+	r->gridY = (int32_t)op->kernel.grid[1];
+	r->gridZ = (int32_t)op->kernel.grid[2];
+	r->blockX = (int32_t)op->kernel.block[0];
+	r->blockY = (int32_t)op->kernel.block[1];
+	r->blockZ = (int32_t)op->kernel.block[2];
+	r->clusterX = op->kernel.cluster[0];
+	r->clusterY = op->kernel.cluster[1];
+	r->clusterZ = op->kernel.cluster[2];
+	r->staticSharedMemory = (int32_t)function->static_shared;
+	r->dynamicSharedMemory = (int32_t)op->kernel.dynamic_shared;
+	r->sharedMemoryExecuted = function->static_shared + op->kernel.dynamic_shared;
+	r->localMemoryPerThread = function->local_bytes;
+	r->launchType = op->kernel.launch_type;
+	r->name = function->name;
+}
+
+static void put_kernel(struct lane *lane, const struct mock_launch *launch,
+		       const struct mock_op *op, uint64_t start_ns, uint64_t end_ns)
+{
+	record_kernel r = {
+		.kind = CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+		.start = start_ns,
+		.end = end_ns,
+		.completed = end_ns,
+		.deviceId = launch->stream->context->device,
+		.contextId = launch->stream->context->id,
+		.streamId = launch->stream->id,
+		.correlationId = launch->correlation,
+		.gridId = atomic_fetch_add_explicit(&last_grid_id, 1, memory_order_relaxed) + 1,
+		.graphNodeId = op->node_id,
+		.graphId = launch->exec ? launch->exec->graph_id : 0,
+		.channelID = COMPUTE_CHANNEL,
+		.channelType = CUPTI_CHANNEL_TYPE_COMPUTE,
+	};
+
+	kernel_shape(&r, op);
+	if (activity_latency()) {
+		r.queued = cupti_from_gpu(launch->queued_ns);
+		r.submitted = cupti_from_gpu(launch->submitted_ns);
+	}
+	lane_put(lane, r.kind, &r, sizeof(r));
+}
+
+static void put_copy(struct lane *lane, const struct mock_launch *launch, const struct mock_op *op,
+		     uint64_t start_ns, uint64_t end_ns)
+{
+	record_memcpy r = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMCPY,
+		.copyKind = op->copy.copy_kind,
+		.srcKind = op->copy.src_kind,
+		.dstKind = op->copy.dst_kind,
+		.flags = op->copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
+		.bytes = op->copy.bytes,
+		.start = start_ns,
+		.end = end_ns,
+		.deviceId = launch->stream->context->device,
+		.contextId = launch->stream->context->id,
+		.streamId = launch->stream->id,
+		.correlationId = launch->correlation,
+		.graphNodeId = op->node_id,
+		.graphId = launch->exec ? launch->exec->graph_id : 0,
+		.channelID = COPY_CHANNEL,
+		.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY,
+#if MOCK_CUPTI >= 120900
+		.copyCount = 1,
+#endif
+	};
+
+	lane_put(lane, r.kind, &r, sizeof(r));
+}
+
+static void put_peer_copy(struct lane *lane, const struct mock_launch *launch,
+			  const struct mock_op *op, uint64_t start_ns, uint64_t end_ns)
+{
+	CUpti_ActivityMemcpyPtoP4 r = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMCPY2,
+		.copyKind = op->copy.copy_kind,
+		.srcKind = op->copy.src_kind,
+		.dstKind = op->copy.dst_kind,
+		.flags = op->copy.async ? CUPTI_ACTIVITY_FLAG_MEMCPY_ASYNC : 0,
+		.bytes = op->copy.bytes,
+		.start = start_ns,
+		.end = end_ns,
+		.deviceId = launch->stream->context->device,
+		.contextId = launch->stream->context->id,
+		.streamId = launch->stream->id,
+		.srcDeviceId = op->copy.src_device,
+		.srcContextId = op->copy.src_context,
+		.dstDeviceId = op->copy.dst_device,
+		.dstContextId = op->copy.dst_context,
+		.correlationId = launch->correlation,
+		.graphNodeId = op->node_id,
+		.graphId = launch->exec ? launch->exec->graph_id : 0,
+		.channelID = COPY_CHANNEL,
+		.channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY,
+	};
+
+	lane_put(lane, r.kind, &r, sizeof(r));
+}
+
+static void put_set(struct lane *lane, const struct mock_launch *launch, const struct mock_op *op,
+		    uint64_t start_ns, uint64_t end_ns)
+{
+	CUpti_ActivityMemset4 r = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMSET,
+		.value = op->set.value,
+		.bytes = op->set.bytes,
+		.start = start_ns,
+		.end = end_ns,
+		.deviceId = launch->stream->context->device,
+		.contextId = launch->stream->context->id,
+		.streamId = launch->stream->id,
+		.correlationId = launch->correlation,
+		.flags = op->set.async ? CUPTI_ACTIVITY_FLAG_MEMSET_ASYNC : 0,
+		.memoryKind = op->set.memory_kind,
+		.graphNodeId = op->node_id,
+		.graphId = launch->exec ? launch->exec->graph_id : 0,
+		.channelID = COMPUTE_CHANNEL,
+		.channelType = CUPTI_CHANNEL_TYPE_COMPUTE,
+	};
+
+	lane_put(lane, r.kind, &r, sizeof(r));
+}
+
+/* Times are the driver's; both 0 for work whose times are not known. */
+void record_op(struct lane *lane, const struct mock_launch *launch, const struct mock_op *op,
+	       uint64_t start_ns, uint64_t end_ns)
+{
+	if (end_ns) {
+		start_ns = cupti_from_gpu(start_ns);
+		end_ns = cupti_from_gpu(end_ns);
+	}
+	switch (op->kind) {
+	case MOCK_KERNEL:
+		put_kernel(lane, launch, op, start_ns, end_ns);
+		break;
+	case MOCK_COPY:
+		put_copy(lane, launch, op, start_ns, end_ns);
+		break;
+	case MOCK_PEER_COPY:
+		put_peer_copy(lane, launch, op, start_ns, end_ns);
+		break;
+	case MOCK_SET:
+		put_set(lane, launch, op, start_ns, end_ns);
+		break;
+	case MOCK_EMPTY:
+		break;
+	}
+}
+
+void record_graph(struct lane *lane, const struct mock_launch *launch, bool finished)
+{
+	record_graph_trace r = {
+		.kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE,
+		.correlationId = launch->correlation,
+		.start = finished ? cupti_from_gpu(launch->start_ns) : 0,
+		.end = finished ? cupti_from_gpu(launch->end_ns) : 0,
+		.deviceId = launch->stream->context->device,
+		.graphId = launch->exec->graph_id,
+		.contextId = launch->stream->context->id,
+		.streamId = launch->stream->id,
+#if MOCK_CUPTI >= 120400
+		.endDeviceId = launch->stream->context->device,
+		.endContextId = launch->stream->context->id,
+#endif
+	};
+
+	lane_put(lane, r.kind, &r, sizeof(r));
+}
+
+void record_call(const struct mock_call *call, uint64_t end_ns)
+{
+	bool runtime = call->domain == CUPTI_CB_DOMAIN_RUNTIME_API;
+	CUpti_ActivityAPI r = {
+		.kind = runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER,
+		.cbid = call->cbid,
+		.start = call->enter_ns,
+		.end = end_ns,
+		.processId = (uint32_t)getpid(),
+		.threadId = cupti_thread_id(),
+		.correlationId = call->correlation,
+		.returnValue = (uint32_t)call->result,
+	};
+
+	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+void record_sync(const struct mock_sync *sync)
+{
+	record_synchronization r = {
+		.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION,
+		.type = (CUpti_ActivitySynchronizationType)sync->type,
+		.start = cupti_from_gpu(sync->start_ns),
+		.end = cupti_from_gpu(sync->end_ns),
+		.correlationId = sync->correlation,
+		.contextId = sync->context->id,
+		.streamId = sync->stream ? sync->stream->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+		.cudaEventId = sync->event ? sync->event->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+#if MOCK_CUPTI >= 120900
+		.cudaEventSyncId = sync->event ? sync->event->sync_id : 0,
+		.returnValue = sync->result,
+#endif
+	};
+
+	if (activity_wanted(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+		lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+void record_event(const struct CUevent_st *event, uint32_t correlation)
+{
+	record_cuda_event r = {
+		.kind = CUPTI_ACTIVITY_KIND_CUDA_EVENT,
+		.correlationId = correlation,
+		.contextId = event->context->id,
+		.streamId = event->stream->id,
+		.eventId = event->id,
+#if MOCK_CUPTI >= 120900
+		.deviceId = event->context->device,
+		.deviceTimestamp = activity_event_times() ? cupti_from_gpu(event->time_ns) : 0,
+		.cudaEventSyncId = event->sync_id,
+#endif
+	};
+
+	if (activity_wanted(CUPTI_ACTIVITY_KIND_CUDA_EVENT))
+		lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+static void memory_pool_part(record_memory4 *r, const struct CUmemPoolHandle_st *pool)
+{
+	r->memoryPoolConfig.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL;
+	r->memoryPoolConfig.address = pool->address;
+	r->memoryPoolConfig.releaseThreshold = pool->release_threshold;
+	r->memoryPoolConfig.pool.size = pool->bytes;
+	r->memoryPoolConfig.utilizedSize = pool->used;
+}
+
+void record_memory(const struct mock_memory *memory)
+{
+	record_memory4 r = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMORY2,
+		.memoryOperationType = (CUpti_ActivityMemoryOperationType)memory->op,
+		.memoryKind = (CUpti_ActivityMemoryKind)memory->kind,
+		.correlationId = memory->correlation,
+		.address = memory->address,
+		.bytes = memory->bytes,
+		.PC = memory->pc,
+		.processId = (uint32_t)getpid(),
+		.deviceId = memory->context->device,
+		.contextId = memory->context->id,
+		.streamId =
+			memory->stream ? memory->stream->id : CUPTI_SYNCHRONIZATION_INVALID_VALUE,
+		.isAsync = memory->stream != NULL,
+	};
+
+	if (!activity_wanted(CUPTI_ACTIVITY_KIND_MEMORY2))
+		return;
+	r.timestamp = cupti_time();
+	if (memory->pool)
+		memory_pool_part(&r, memory->pool);
+	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+void record_pool(uint32_t op, const struct CUmemPoolHandle_st *pool, uint32_t correlation)
+{
+	record_memory_pool r = {
+		.kind = CUPTI_ACTIVITY_KIND_MEMORY_POOL,
+		.memoryPoolOperationType = (CUpti_ActivityMemoryPoolOperationType)op,
+		.memoryPoolType = CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL,
+		.correlationId = correlation,
+		.processId = (uint32_t)getpid(),
+		.deviceId = pool->device,
+		.address = pool->address,
+		.size = pool->bytes,
+		.releaseThreshold = pool->release_threshold,
+		.utilizedSize = pool->used,
+	};
+
+	if (!activity_wanted(CUPTI_ACTIVITY_KIND_MEMORY_POOL))
+		return;
+	r.timestamp = cupti_time();
+	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+static void put_context(const struct CUctx_st *context)
+{
+	record_context3 r = {
+		.kind = CUPTI_ACTIVITY_KIND_CONTEXT,
+		.contextId = context->id,
+		.deviceId = context->device,
+		.computeApiKind = CUPTI_ACTIVITY_COMPUTE_API_CUDA,
+		.nullStreamId = (uint16_t)context->null_stream->id,
+	};
+
+	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+void record_context(const struct CUctx_st *context)
+{
+	if (activity_wanted(CUPTI_ACTIVITY_KIND_CONTEXT))
+		put_context(context);
+}
+
+static CUpti_ActivityStreamFlag stream_flag(const struct CUstream_st *stream)
+{
+	if (stream->is_null)
+		return CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL;
+	return stream->flags & CU_STREAM_NON_BLOCKING
+		       ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
+		       : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+}
+
+static void put_stream(const struct CUstream_st *stream)
+{
+	CUpti_ActivityStream r = {
+		.kind = CUPTI_ACTIVITY_KIND_STREAM,
+		.contextId = stream->context->id,
+		.streamId = stream->id,
+		.priority = (uint32_t)stream->priority,
+		.flag = stream_flag(stream),
+	};
+
+	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+void record_stream(const struct CUstream_st *stream)
+{
+	if (activity_wanted(CUPTI_ACTIVITY_KIND_STREAM))
+		put_stream(stream);
+}
+
+static void put_device(uint32_t device)
+{
+	static const char uuid[16] = "cuprobe mock GPU";
+	record_device5 r = {
+		.kind = CUPTI_ACTIVITY_KIND_DEVICE,
+		.globalMemoryBandwidth = 3352320000ull * 1000,
+		.globalMemorySize = 80ull << 30,
+		.constantMemorySize = 65536,
+		.l2CacheSize = 52428800,
+		.numThreadsPerWarp = 32,
+		.coreClockRate = 1980000,
+		.numMemcpyEngines = 3,
+		.numMultiprocessors = 132,
+		.maxIPC = 4,
+		.maxWarpsPerMultiprocessor = 64,
+		.maxBlocksPerMultiprocessor = 32,
+		.maxSharedMemoryPerMultiprocessor = 233472,
+		.maxRegistersPerMultiprocessor = 65536,
+		.maxRegistersPerBlock = 65536,
+		.maxSharedMemoryPerBlock = 49152,
+		.maxThreadsPerBlock = 1024,
+		.maxBlockDimX = 1024,
+		.maxBlockDimY = 1024,
+		.maxBlockDimZ = 64,
+		.maxGridDimX = 2147483647,
+		.maxGridDimY = 65535,
+		.maxGridDimZ = 65535,
+		.computeCapabilityMajor = 9,
+		.computeCapabilityMinor = 0,
+		.id = device,
+		.name = "Simulated GPU",
+		.isCudaVisible = 1,
+	};
+
+	memcpy(&r.uuid, uuid, sizeof(uuid));
+	r.uuid.bytes[15] = (char)('0' + device);
+	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+/* What cuptiActivityEnableAndDump gives: what came to be before anybody asked. */
+void record_existing(CUpti_ActivityKind kind)
+{
+	if (kind == CUPTI_ACTIVITY_KIND_DEVICE && drv->initialized()) {
+		for (uint32_t device = 0; device < drv->device_count(); device++)
+			put_device(device);
+	}
+	for (struct CUctx_st *context = drv->contexts(); context; context = context->next) {
+		if (!context->alive)
+			continue;
+		if (kind == CUPTI_ACTIVITY_KIND_CONTEXT)
+			put_context(context);
+		for (struct CUstream_st *s = context->streams; s; s = s->next) {
+			if (kind == CUPTI_ACTIVITY_KIND_STREAM && s->alive)
+				put_stream(s);
+		}
+	}
+}
