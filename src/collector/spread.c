@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #define STEPS (1u << SPREAD_STEPS_LOG2)
-#define OCTAVES (64 - SPREAD_STEPS_LOG2)
 
 /* Octave 0 holds 0 ... STEPS-1, octave n the STEPS buckets of STEPS << (n-1) ... (STEPS << n) - 1.
  */
@@ -68,7 +67,7 @@ int spread_merge(struct spread *s, const struct spread *from)
 
 	if (!from->count)
 		return 0;
-	for (unsigned int octave = 0; octave < OCTAVES; octave++) {
+	for (unsigned int octave = 0; octave < SPREAD_OCTAVES; octave++) {
 		if (!from->octaves[octave])
 			continue;
 		if (!spread_octave(s, octave))
@@ -96,7 +95,7 @@ double spread_deviation(const struct spread *s)
 /* The value at `rank`, counted from 0. */
 static __u64 spread_at(const struct spread *s, __u64 rank)
 {
-	for (unsigned int octave = 0; octave < OCTAVES; octave++) {
+	for (unsigned int octave = 0; octave < SPREAD_OCTAVES; octave++) {
 		for (unsigned int step = 0; s->octaves[octave] && step < STEPS; step++) {
 			__u64 value, count = s->octaves[octave][step];
 
@@ -126,7 +125,7 @@ __u64 spread_median(const struct spread *s)
 
 void spread_free(struct spread *s)
 {
-	for (unsigned int octave = 0; octave < OCTAVES; octave++)
+	for (unsigned int octave = 0; octave < SPREAD_OCTAVES; octave++)
 		free(s->octaves[octave]);
 	*s = (struct spread){0};
 }

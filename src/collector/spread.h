@@ -9,12 +9,13 @@
 #include <linux/types.h>
 
 #define SPREAD_STEPS_LOG2 6 /* buckets in each power of two */
+#define SPREAD_OCTAVES (65 - SPREAD_STEPS_LOG2)
 
 /* Zeroed is empty. */
 struct spread {
 	__u64 count, sum, least, greatest; /* sum stays at its maximum rather than wrap */
 	double mean, squares;		   /* of Welford's method */
-	__u64 *octaves[64 - SPREAD_STEPS_LOG2];
+	__u64 *octaves[SPREAD_OCTAVES];
 };
 
 /* 0 or -ENOMEM. */
