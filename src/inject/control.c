@@ -12,6 +12,7 @@
 #include "src/inject/cupti_session.h"
 #include "src/inject/flush.h"
 #include "src/inject/notice.h"
+#include "src/inject/nvtx.h"
 #include "src/inject/outlet.h"
 #include "src/inject/process.h"
 #include "src/inject/pump.h"
@@ -31,9 +32,15 @@ enum release_phase { RELEASE_FLUSH, RELEASE_FORCE, RELEASE_DRAIN, RELEASE_WAIT }
 static pthread_t thread;
 static sem_t wake;
 static atomic_bool stopping;
-static atomic_bool finished; /* set by whoever finishes first */
+static atomic_bool finished;	    /* set by whoever finishes first */
+static atomic_bool look_due = true; /* CUDA's versions are to be looked up */
 
-/* The control thread's own, and before it the injection call's. */
+/*
+ * Held for a turn of the control thread and by injection calls; protects what follows. Once `cuda`
+ * is true only the control thread takes it, so that it may wait for the loader meanwhile.
+ */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static bool cuda; /* the process uses CUDA: without it nobody asks for CUPTI */
 static enum cuprobe_state state;
 static __u32 wanted, active;
 static __u64 retry_ns, retry_delay_ns, next_look_ns;
@@ -45,6 +52,12 @@ static void state_set(enum cuprobe_state to, const char *detail)
 	state = to;
 	cuprobe_notice_state(to, active, detail);
 	cuprobe_pump_wake();
+}
+
+/* The wanted probes that CUPTI is needed for. */
+static __u32 collectable(void)
+{
+	return cuda ? wanted & cuprobe_kinds_probes : 0;
 }
 
 static void helpers_start(void)
@@ -95,14 +108,14 @@ static void activate(bool cuda_up)
 		fail(err, detail);
 		return;
 	}
-	active = cuprobe_kinds_apply(wanted & cuprobe_kinds_probes, cuda_up);
+	active = cuprobe_kinds_apply(collectable(), cuda_up);
 	cuprobe_flush_periodic(true);
 	state_set(CUPROBE_STATE_ACTIVE, NULL);
 }
 
 static void collect(void)
 {
-	__u32 now_active = cuprobe_kinds_apply(wanted & cuprobe_kinds_probes, true);
+	__u32 now_active = cuprobe_kinds_apply(collectable(), true);
 
 	if (now_active == active)
 		return;
@@ -165,7 +178,7 @@ static void release_step(void)
 
 static void release_or_return(void)
 {
-	if (!(wanted & cuprobe_kinds_probes) || !cuprobe_session_keep()) {
+	if (!collectable() || !cuprobe_session_keep()) {
 		release_step();
 		return;
 	}
@@ -175,7 +188,7 @@ static void release_or_return(void)
 
 static void control_step(void)
 {
-	bool data = wanted & cuprobe_kinds_probes;
+	bool data = collectable();
 
 	switch (state) {
 	case CUPROBE_STATE_DORMANT:
@@ -215,6 +228,11 @@ static void wanted_look(void)
 	cuprobe_pump_wake();
 }
 
+static void nvtx_look(void)
+{
+	cuprobe_nvtx_control(wanted & CUPROBE_PROBE_BIT(CUPROBE_PROBE_nvtx));
+}
+
 static void process_watch(void)
 {
 	__u64 now = cuprobe_clock_now();
@@ -231,27 +249,50 @@ static bool polls_fast(void)
 	return state == CUPROBE_STATE_RELEASING && phase != RELEASE_WAIT;
 }
 
+static void control_turn(void)
+{
+	pthread_mutex_lock(&turn);
+	wanted_look();
+	nvtx_look();
+	control_step();
+	pthread_mutex_unlock(&turn);
+}
+
 static void *control_main(void *unused)
 {
 	(void)unused;
-	cuprobe_process_look();
 	while (!atomic_load_explicit(&stopping, memory_order_acquire)) {
-		wanted_look();
-		control_step();
+		if (atomic_exchange_explicit(&look_due, false, memory_order_relaxed))
+			cuprobe_process_look();
+		control_turn();
 		process_watch();
 		cuprobe_thread_wait(&wake, polls_fast() ? RELEASE_POLL_NS : POLL_NS);
 	}
 	return NULL;
 }
 
-void cuprobe_control_start(void)
+void cuprobe_control_cuda(void)
+{
+	pthread_mutex_lock(&turn);
+	cuda = true;
+	wanted_look();
+	if (collectable() && state == CUPROBE_STATE_DORMANT)
+		activate(false);
+	pthread_mutex_unlock(&turn);
+	atomic_store_explicit(&look_due, true, memory_order_relaxed);
+}
+
+void cuprobe_control_start(bool with_cuda)
 {
 	int err;
 
 	sem_init(&wake, 0, 0);
+	if (with_cuda)
+		cuprobe_control_cuda();
+	pthread_mutex_lock(&turn);
 	wanted_look();
-	if (wanted & cuprobe_kinds_probes)
-		activate(false);
+	nvtx_look();
+	pthread_mutex_unlock(&turn);
 	err = cuprobe_thread_start(&thread, "cuprobe-ctl", control_main);
 	if (err)
 		cuprobe_log(CUPROBE_ERROR, "the control thread cannot be started: %d", -err);

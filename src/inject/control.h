@@ -6,13 +6,19 @@
 #ifndef CUPROBE_INJECT_CONTROL_H
 #define CUPROBE_INJECT_CONTROL_H
 
+#include <stdbool.h>
+
 #include <linux/types.h>
 
 /*
- * Called inside cuInit(). What has a consumer already is switched on before this returns, so that
- * the first kernel is not missed; the control thread takes over from there.
+ * Called once, inside cuInit() (`cuda`) or by the first NVTX client. What has a consumer already is
+ * switched on before this returns, so that nothing is missed; the control thread takes over from
+ * there. Without CUDA, CUPTI is not touched.
  */
-void cuprobe_control_start(void);
+void cuprobe_control_start(bool cuda);
+
+/* Called inside cuInit() when the library has been running without CUDA. */
+void cuprobe_control_cuda(void);
 
 /* The process exits: what CUPTI has is flushed and fired, for at most so long. Never waits twice.
  */

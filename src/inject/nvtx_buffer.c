@@ -11,21 +11,12 @@
 #include "src/inject/clock.h"
 #include "src/inject/ledger.h"
 
-#define CHUNK_BYTES 16384u
 #define CHUNKS 4096u /* 64 MiB */
 #define THREADS 2048u
-#define RANGES_PER_SERIAL 0xffffffffu
 #define CHUNKS_A_TURN 16u /* of one thread, before the next has its turn */
 
-struct nvtx_chunk {
-	struct nvtx_chunk *_Atomic next; /* set by the thread when it goes on to another chunk */
-	atomic_uint count;		 /* published; release pairs with the pump's acquire */
-	__u32 text_at;			 /* the thread's: text is taken from here downwards */
-	__u32 drained;			 /* the pump's */
-	struct nvtx_slot slots[];
-};
 _Static_assert(CUPROBE_NVTX_TEXT_BYTES + sizeof(struct nvtx_chunk) + sizeof(struct nvtx_slot) <=
-		       CHUNK_BYTES,
+		       CUPROBE_NVTX_CHUNK_BYTES,
 	       "the longest text fits into an empty chunk");
 
 enum nvtx_thread_state {
@@ -54,7 +45,7 @@ static struct {
 	bool ready;
 } pool;
 
-static __thread struct nvtx_thread *self;
+__thread struct nvtx_thread *cuprobe_nvtx_self;
 
 static int numbers_get(struct numbers *n, __u32 *ret)
 {
@@ -102,24 +93,25 @@ static struct nvtx_chunk *chunk_get(void)
 
 	if (numbers_get(&pool.free_chunks, &number))
 		return NULL;
-	c = (void *)(pool.memory + (size_t)number * CHUNK_BYTES);
+	c = (void *)(pool.memory + (size_t)number * CUPROBE_NVTX_CHUNK_BYTES);
 	atomic_store_explicit(&c->next, NULL, memory_order_relaxed);
 	atomic_store_explicit(&c->count, 0, memory_order_relaxed);
 	c->drained = 0;
-	c->text_at = CHUNK_BYTES;
+	c->text_at = CUPROBE_NVTX_CHUNK_BYTES;
 	return c;
 }
 
 static void chunk_put(struct nvtx_chunk *c)
 {
-	numbers_put(&pool.free_chunks, (__u32)(((char *)c - pool.memory) / CHUNK_BYTES));
+	numbers_put(&pool.free_chunks,
+		    (__u32)(((char *)c - pool.memory) / CUPROBE_NVTX_CHUNK_BYTES));
 }
 
 static void thread_ended(void *arg)
 {
 	struct nvtx_thread *t = arg;
 
-	self = NULL;
+	cuprobe_nvtx_self = NULL;
 	t->ended_ns = t->open ? cuprobe_clock_now() : 0;
 	atomic_store_explicit(&t->state, THREAD_ENDED, memory_order_release);
 }
@@ -140,7 +132,7 @@ int cuprobe_nvtx_buffer_init(void)
 		return 0;
 	if (pthread_key_create(&pool.key, thread_ended))
 		return -EAGAIN;
-	pool.memory = reserve((size_t)CHUNKS * CHUNK_BYTES);
+	pool.memory = reserve((size_t)CHUNKS * CUPROBE_NVTX_CHUNK_BYTES);
 	pool.threads = reserve(THREADS * sizeof(*pool.threads));
 	if (!pool.memory || !pool.threads) {
 		pthread_key_delete(pool.key);
@@ -159,7 +151,7 @@ static void thread_new_ranges(struct nvtx_thread *t)
 	t->next_range = serial << 32;
 }
 
-static __attribute__((noinline)) struct nvtx_thread *thread_make(void)
+static struct nvtx_thread *thread_make(void)
 {
 	struct nvtx_thread *t;
 	__u32 number;
@@ -181,13 +173,13 @@ static __attribute__((noinline)) struct nvtx_thread *thread_make(void)
 	t->ended_ns = 0;
 	thread_new_ranges(t);
 	atomic_store_explicit(&t->state, THREAD_LIVE, memory_order_release);
-	self = t;
+	cuprobe_nvtx_self = t;
 	return t;
 }
 
-struct nvtx_thread *cuprobe_nvtx_thread(__u32 session)
+struct nvtx_thread *cuprobe_nvtx_thread_ready(__u32 session)
 {
-	struct nvtx_thread *t = self ? self : thread_make();
+	struct nvtx_thread *t = cuprobe_nvtx_self ? cuprobe_nvtx_self : thread_make();
 
 	if (!t) {
 		cuprobe_ledger_lose(CUPROBE_PROBE_nvtx, 1);
@@ -198,49 +190,22 @@ struct nvtx_thread *cuprobe_nvtx_thread(__u32 session)
 		t->open = 0;
 		t->session = session;
 	}
-	if ((__u32)t->next_range == RANGES_PER_SERIAL)
+	if ((__u32)t->next_range == CUPROBE_NVTX_LAST_RANGE)
 		thread_new_ranges(t);
 	return t;
 }
 
-static bool chunk_holds(const struct nvtx_chunk *c, __u32 count, size_t text)
+bool cuprobe_nvtx_chunk_next(struct nvtx_thread *t)
 {
-	return sizeof(*c) + (count + 1) * sizeof(c->slots[0]) + text <= c->text_at;
-}
+	struct nvtx_chunk *c = chunk_get();
 
-struct nvtx_slot *cuprobe_nvtx_slot(struct nvtx_thread *t, size_t text)
-{
-	struct nvtx_chunk *c = t->chunk;
-	__u32 count = atomic_load_explicit(&c->count, memory_order_relaxed);
-	struct nvtx_slot *slot;
-
-	if (!chunk_holds(c, count, text)) {
-		c = chunk_get();
-		if (!c) {
-			cuprobe_ledger_lose(CUPROBE_PROBE_nvtx, 1);
-			return NULL;
-		}
-		atomic_store_explicit(&t->chunk->next, c, memory_order_release);
-		t->chunk = c;
-		count = 0;
+	if (!c) {
+		cuprobe_ledger_lose(CUPROBE_PROBE_nvtx, 1);
+		return false;
 	}
-	slot = &c->slots[count];
-	*slot = (struct nvtx_slot){.record.thread = t->tid};
-	return slot;
-}
-
-char *cuprobe_nvtx_slot_text(struct nvtx_thread *t, size_t bytes, __u16 *ret_at)
-{
-	t->chunk->text_at -= (__u32)bytes;
-	*ret_at = (__u16)t->chunk->text_at;
-	return (char *)t->chunk + t->chunk->text_at;
-}
-
-void cuprobe_nvtx_slot_publish(struct nvtx_thread *t)
-{
-	__u32 count = atomic_load_explicit(&t->chunk->count, memory_order_relaxed);
-
-	atomic_store_explicit(&t->chunk->count, count + 1, memory_order_release);
+	atomic_store_explicit(&t->chunk->next, c, memory_order_release);
+	t->chunk = c;
+	return true;
 }
 
 static void chunk_drain(struct nvtx_chunk *c,

@@ -12,6 +12,7 @@
 #include "src/inject/cupti_session.h"
 #include "src/inject/info.h"
 #include "src/inject/ledger.h"
+#include "src/inject/nvtx.h"
 #include "src/inject/outlet.h"
 #include "src/inject/pool.h"
 #include "src/inject/process.h"
@@ -67,6 +68,8 @@ void cuprobe_pump_wake(void)
 
 static void replays_look(__u64 now)
 {
+	bool began = false;
+
 	for (size_t i = 0; i < REPLAYS; i++) {
 		struct replay *replay = &replays[i];
 		__u32 consumers = cuprobe_outlet->consumers(replay->probe);
@@ -74,14 +77,16 @@ static void replays_look(__u64 now)
 		if (consumers > replay->consumers) {
 			replay->again_ns = now + SECOND;
 			replay->begin();
-			replay->running = true;
+			replay->running = began = true;
 		} else if (replay->again_ns && now >= replay->again_ns) {
 			replay->again_ns = 0;
 			replay->begin();
-			replay->running = true;
+			replay->running = began = true;
 		}
 		replay->consumers = consumers;
 	}
+	if (began)
+		cuprobe_nvtx_replay();
 }
 
 static void replays_go_on(void)
@@ -177,6 +182,7 @@ static void pump_round(void)
 	replays_look(now);
 	cuprobe_status_take_notices();
 	buffers_decode();
+	cuprobe_nvtx_pump();
 	second_pass(now);
 	replays_go_on();
 	cuprobe_batch_fire_aged(now - CUPROBE_BATCH_AGE_NS);
@@ -187,6 +193,8 @@ static __u64 sleep_ns(void)
 {
 	if (replays_running())
 		return 10 * MS;
+	if (cuprobe_nvtx_busy())
+		return CUPROBE_NVTX_PERIOD_NS;
 	return cuprobe_outlet_wanted() ? 50 * MS : FOREVER;
 }
 
