@@ -16,6 +16,8 @@ static const struct verb_options export_options = {
 		 "  chrome  Chrome trace (JSON, as Kineto's) for Perfetto UI, chrome://tracing, "
 		 "HTA\n"
 		 "  csv     one line an event, for spreadsheets and data frames\n"
+		 "  text    one aligned line an event, as `cuprobe trace` prints it\n"
+		 "  jsonl   one JSON object an event and line\n"
 		 "The output is called like the capture with the suffix of the format, unless -o\n"
 		 "says otherwise; - is the standard output, and a name in .gz is compressed.",
 	.examples = "    cuprobe export -f chrome cuprobe.cup\n"

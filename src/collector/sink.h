@@ -22,6 +22,7 @@ struct sink_opts {
 /*
  * open: writes to a temporary name beside `path`, so that nothing half-written is ever seen.
  * event: any order, any kind; a sink ignores what it has no use for.
+ * flush: writes out what is buffered, for live outputs; NULL: only files are written.
  * close: with `commit` finishes the output and renames it into place, else removes it; frees.
  * All return 0 or a negative errno; every call but open takes NULL.
  */
@@ -31,11 +32,14 @@ struct sink_ops {
 	const char *suffix; /* of the default output file name, ".json" */
 	int (*open)(struct sink **ret, const struct sink_opts *opts);
 	int (*event)(struct sink *sink, const struct event *e);
+	int (*flush)(struct sink *sink);
 	int (*close)(struct sink *sink, bool commit);
 };
 
 extern const struct sink_ops sink_chrome;
 extern const struct sink_ops sink_csv;
+extern const struct sink_ops sink_text;
+extern const struct sink_ops sink_jsonl;
 
 const struct sink_ops *sink_find(const char *name);
 /* In the order of the table; NULL after the last. */

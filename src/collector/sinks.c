@@ -7,6 +7,8 @@
 static const struct sink_ops *const sinks[] = {
 	&sink_chrome,
 	&sink_csv,
+	&sink_text,
+	&sink_jsonl,
 };
 
 const struct sink_ops *sink_at(unsigned int index)

@@ -37,6 +37,13 @@ char *put_u64(char *p, __u64 value)
 	return end;
 }
 
+char *put_digits(char *p, __u64 value, int digits)
+{
+	for (int i = digits - 1; i >= 0; i--, value /= 10)
+		p[i] = (char)('0' + value % 10);
+	return p + digits;
+}
+
 char *put_s64(char *p, __s64 value)
 {
 	if (value >= 0)
@@ -81,8 +88,7 @@ char *put_ratio(char *p, unsigned __int128 numerator, __u64 denominator)
 		return p;
 	*p++ = '.';
 	end = p + 6;
-	for (int i = 5; i >= 0; i--, rest /= 10)
-		p[i] = (char)('0' + rest % 10);
+	put_digits(p, rest, 6);
 	while (end[-1] == '0')
 		end--;
 	return end;
@@ -144,7 +150,10 @@ char *put_json(char *p, const char *text, size_t bytes)
 	const unsigned char *s = (const unsigned char *)text, *end = s + bytes;
 
 	while (s < end) {
-		if (*s >= 0x80) {
+		if (s[0] == 0xc2 && s + 1 < end && s[1] >= 0x80 && s[1] < 0xa0) {
+			p = put_json_escape(p, s[1]); /* U+009B and its kind steer terminals */
+			s += 2;
+		} else if (*s >= 0x80) {
 			p = put_utf8(p, &s, end);
 		} else if (*s < 0x20 || *s == 0x7f || *s == '"' || *s == '\\') {
 			p = put_json_escape(p, *s++);

@@ -24,6 +24,8 @@ static inline char *put_bytes(char *p, const char *text, size_t bytes)
 #define PUT(p, literal) put_bytes((p), "" literal, sizeof(literal) - 1)
 
 char *put_u64(char *p, __u64 value);
+/* Exactly `digits` digits, with leading zeros. */
+char *put_digits(char *p, __u64 value, int digits);
 char *put_s64(char *p, __s64 value);
 char *put_hex(char *p, __u64 value); /* "0x..." */
 /* Nanoseconds as microseconds with three decimals. */
@@ -32,8 +34,8 @@ char *put_us(char *p, __u64 ns);
 char *put_ratio(char *p, unsigned __int128 numerator, __u64 denominator);
 
 /*
- * What a JSON string holds between its quotes. Control bytes are escaped; each byte that is not
- * part of valid UTF-8 becomes U+FFFD. Writes at most JSON_GROWTH bytes for each byte of `text`.
+ * What a JSON string holds between its quotes. Control characters are escaped; each byte that is
+ * not part of valid UTF-8 becomes U+FFFD. Writes at most JSON_GROWTH bytes for each byte of `text`.
  */
 #define JSON_GROWTH 6
 char *put_json(char *p, const char *text, size_t bytes);
