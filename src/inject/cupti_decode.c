@@ -29,7 +29,7 @@ bool cuprobe_record_times(__u32 probe, __u64 *start, __u64 *end)
 {
 	*start = cuprobe_record_time(*start);
 	*end = cuprobe_record_time(*end);
-	if (*start >= earliest_ns && *end >= *start && *end <= latest_ns)
+	if (*start > earliest_ns && *end >= *start && *end <= latest_ns)
 		return true;
 	cuprobe_ledger[probe].decoded++;
 	cuprobe_ledger[probe].invalid++;
@@ -145,11 +145,12 @@ static void record_decode(const struct record *record, __u32 wanted)
 void cuprobe_decode_buffer(__u8 *data, size_t valid_bytes, bool cupti_alive)
 {
 	const struct cuprobe_layout *layout = cuprobe_layout_for(cuprobe_cupti_version);
+	__u64 begun_ns = cuprobe_session_begun_ns();
 	__u32 wanted = cuprobe_outlet_wanted();
 	struct record record = {0};
 
 	cuprobe_record_cupti_alive = cupti_alive;
-	earliest_ns = cuprobe_session_begun_ns() - SLACK_NS;
+	earliest_ns = begun_ns > SLACK_NS ? begun_ns - SLACK_NS : 0;
 	latest_ns = cuprobe_clock_now() + SLACK_NS;
 	cuprobe_strings_period_begin();
 	while (record_next(&record, data, valid_bytes, cupti_alive)) {

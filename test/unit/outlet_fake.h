@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An outlet for tests of the library's parts: as many consumers as told, and all records kept. */
+#ifndef CUPROBE_UNIT_OUTLET_FAKE_H
+#define CUPROBE_UNIT_OUTLET_FAKE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cuprobe/abi.h"
+#include "src/inject/ledger.h"
+#include "src/inject/outlet.h"
+
+struct fake_probe {
+	__u32 consumers;
+	__u8 *data; /* all records that were delivered, packed */
+	size_t bytes, count, batches;
+};
+
+static struct fake_probe fake[CUPROBE_PROBE_COUNT];
+static enum cuprobe_probe_id fake_order[4096]; /* the probes in the order in which they fired */
+static size_t fake_fired;
+
+static __u32 fake_consumers(enum cuprobe_probe_id probe)
+{
+	return fake[probe].consumers;
+}
+
+static void fake_deliver(enum cuprobe_probe_id probe, const void *data, __u32 bytes, __u32 count,
+			 __u64 seq)
+{
+	struct fake_probe *to = &fake[probe];
+
+	assert_int_equal(seq, to->count);
+	assert_in_range(bytes, 1, CUPROBE_BATCH_BYTES);
+	assert_int_equal(bytes % count, 0);
+	to->data = realloc(to->data, to->bytes + bytes);
+	assert_non_null(to->data);
+	memcpy(to->data + to->bytes, data, bytes);
+	to->bytes += bytes;
+	to->count += count;
+	to->batches++;
+	fake_order[fake_fired++ % 4096] = probe;
+}
+
+static const struct cuprobe_outlet fake_outlet = {fake_consumers, fake_deliver};
+
+/* Record `index` of all that a probe delivered. */
+static inline const void *fake_record(enum cuprobe_probe_id probe, size_t index)
+{
+	assert_in_range(index, 0, fake[probe].count - 1);
+	return fake[probe].data + index * (fake[probe].bytes / fake[probe].count);
+}
+
+static inline void fake_attach(enum cuprobe_probe_id probe)
+{
+	cuprobe_outlet = &fake_outlet;
+	fake[probe].consumers = 1;
+}
+
+/* The law of struct cuprobe_status_ledger, for every probe. */
+static inline void fake_ledgers_balance(void)
+{
+	struct cuprobe_status_ledger l;
+
+	for (__u32 probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
+		cuprobe_ledger_read(probe, &l);
+		assert_int_equal(l.produced,
+				 l.fired + l.discarded + l.invalid + l.lost + l.pending);
+		assert_int_equal(l.fired, fake[probe].count);
+	}
+}
+
+#endif
