@@ -42,6 +42,8 @@ int cuprobe_buffers_init(void)
 
 void cuprobe_buffers_grow(void)
 {
+	if (!pool.memory) /* CUPTI has never been up */
+		return;
 	if (atomic_load_explicit(&pool.free_count, memory_order_relaxed) < grow_step() / 2 + 1)
 		cuprobe_pool_grow(&pool, grow_step(), true);
 }
