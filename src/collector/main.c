@@ -13,27 +13,13 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
-#ifdef HAVE_RECORD
 	{"record", verb_record, "write a capture, and print the summary at the end"},
-#endif
-#ifdef HAVE_STAT
 	{"stat", verb_stat, "print the summary only"},
-#endif
-#ifdef HAVE_TRACE
 	{"trace", verb_trace, "print events as they happen, one a line"},
-#endif
-#ifdef HAVE_REPORT
 	{"report", verb_report, "print the summary of a capture"},
-#endif
-#ifdef HAVE_EXPORT
 	{"export", verb_export, "turn a capture into a Chrome trace, CSV, ..."},
-#endif
-#ifdef HAVE_LIST
 	{"list", verb_list, "list CUDA processes, and which can be traced"},
-#endif
-#ifdef HAVE_DOCTOR
 	{"doctor", verb_doctor, "say what works on this machine, and what to do"},
-#endif
 	{NULL, NULL, NULL},
 };
 

@@ -13,7 +13,7 @@
 #define DEMO_START_NS 1000000000000ull
 #define DEMO_END_NS (DEMO_START_NS + 10000 * US)
 #define DEMO_FIRED_NS (DEMO_START_NS + 9000 * US)
-#define LONG_NAME_BYTES 10240
+#define LONG_NAME_BYTES 5000
 
 struct demo {
 	struct synthetic process;

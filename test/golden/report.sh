@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What `cuprobe report` makes of the demo recording, beside what it made when somebody last looked.
+# UPDATE=1 takes what it makes now.
+set -eu
+here=$(dirname "$0")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+failed=0
+
+compare() {
+	name=$1
+	shift
+	"$CUPROBE" "$@" "$tmp/demo.cup" >"$tmp/$name"
+	if [ -n "${UPDATE:-}" ]; then
+		cp "$tmp/$name" "$here/$name"
+	elif ! diff -u "$here/$name" "$tmp/$name"; then
+		echo "FAILED: cuprobe $* is not as in $name"
+		failed=1
+	fi
+}
+
+"$MAKE_CAPTURE" demo "$tmp/demo.cup"
+compare report.txt report
+compare report-mangled.txt report --mangled --kinds=kernel -p 1000
+compare report.json report --json
+if command -v python3 >/dev/null; then
+	python3 -m json.tool "$tmp/report.json" >/dev/null || failed=1
+fi
+exit $failed
