@@ -14,10 +14,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "src/collector/capture_session.h"
-#include "src/collector/crc32.h"
 
 #define CHUNK_LARGEST (64u << 20)
 
@@ -85,7 +85,7 @@ static int chunk_unpack(struct capture_reader *r)
 	size_t bytes;
 	int err;
 
-	if (crc32(r->stored.data, c->stored_bytes) != c->crc32)
+	if (crc32_z(0, (const void *)r->stored.data, c->stored_bytes) != c->crc32)
 		return reader_trouble(r, "is damaged (wrong checksum)");
 	err = buffer_reserve(&r->original, c->original_bytes);
 	if (err)

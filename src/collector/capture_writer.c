@@ -15,10 +15,10 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "src/collector/capture_session.h"
-#include "src/collector/crc32.h"
 
 #define BLOCK_BYTES (1u << 20)
 #define BLOCKS 16
@@ -132,7 +132,7 @@ static int writer_pack(struct capture_writer *w, const struct block *b, size_t *
 	padding = -stored & 7;
 	memset(frame + stored, 0, padding);
 	chunk.stored_bytes = stored;
-	chunk.crc32 = crc32(frame, stored);
+	chunk.crc32 = (__u32)crc32_z(0, (const void *)frame, stored);
 	memcpy(w->packed, &chunk, sizeof(chunk));
 	*ret_bytes = sizeof(chunk) + stored + padding;
 	return 0;
