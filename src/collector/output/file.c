@@ -14,7 +14,7 @@
 
 #include "src/collector/output/text.h"
 
-#define BUFFER_BYTES (128 * 1024) /* stays in the cache on its way to the kernel */
+#define BUFFER_BYTES (64 * 1024) /* stays in the cache on its way to the kernel */
 #define GZIP_LEVEL 1		  /* for traces, 6 is four times slower and saves a third */
 
 /*

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every output of the demo recording, beside what it was when somebody last looked. UPDATE=1 takes
+# what it is now. CUPROBE and MAKE_CAPTURE name the programs.
+set -eu
+
+cuprobe=$(realpath "${CUPROBE:?}")
+make_capture=$(realpath "${MAKE_CAPTURE:?}")
+here=$(dirname "$(realpath "$0")")
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+failed=0
+
+# The head of a trace is padded, and the version changes.
+settle() {
+	tr -s ' ' <"$1" | sed 's/^"cuprobe":{"version":"[^"]*"/"cuprobe":{"version":"X"/'
+}
+
+compare() { # name
+	settle "$1" >settled
+	if [ -n "${UPDATE:-}" ]; then
+		cp settled "$here/$1"
+	elif ! cmp -s settled "$here/$1"; then
+		echo "FAIL: $1 is not as expected:" >&2
+		diff "$here/$1" settled | cut -c1-300 | head -20 >&2
+		failed=1
+	fi
+}
+
+"$make_capture" demo demo.cup
+for format in chrome csv text jsonl; do
+	"$cuprobe" export -q -f "$format" demo.cup
+done
+python3 "$here/check_chrome.py" demo.json || failed=1
+for name in demo.json demo.csv demo.txt demo.jsonl; do
+	compare "$name"
+done
+
+# The same events, whatever the way out.
+"$cuprobe" export -q -f chrome -o demo.json.gz demo.cup
+python3 "$here/check_chrome.py" demo.json.gz || failed=1
+"$cuprobe" export -q -f chrome -o - demo.cup | cat >piped.json
+python3 "$here/check_chrome.py" piped.json || failed=1
+events() { sed -n '/^"traceEvents"/,/^\],/p'; }
+gzip -dc demo.json.gz | events >packed
+events <piped.json >piped
+events <demo.json >plain
+cmp packed plain && cmp piped plain || failed=1
+
+# Nothing is left of an output that could not be written.
+if [ -c /dev/full ]; then
+	if "$cuprobe" export -q -f csv -o /dev/full demo.cup 2>message; then
+		echo "FAIL: a full disk was not noticed" >&2
+		failed=1
+	fi
+	grep -q "cannot write '/dev/full': No space left" message || { cat message >&2; failed=1; }
+fi
+if "$cuprobe" export -q -f csv -o none/demo.csv demo.cup 2>message; then failed=1; fi
+grep -q "cannot write 'none/demo.csv': No such file" message || { cat message >&2; failed=1; }
+for left in *.tmp; do
+	[ ! -e "$left" ] || { echo "FAIL: $left was left behind" >&2; failed=1; }
+done
+exit "$failed"
