@@ -226,6 +226,8 @@ static int session_load(struct session *s, const struct session_opts *opts, char
 	const struct program_opts program = {opts->form, opts->no_multi, opts->ring_bytes};
 	int err = program_load(&s->program, &program);
 
+	if (!err && !s->program.multi && !feature_uprobes())
+		err = -EOPNOTSUPP;
 	if (err) {
 		features_explain(err, ret_why, size);
 		return err;

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/collector/child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SHELL(text) ((char *const[]){(char[]){"sh"}, (char[]){"-c"}, (char[]){text}, NULL})
+
+/* Runs the command to its end. */
+static int status_of(char *const *argv, bool as_root)
+{
+	char why[256];
+	struct child c;
+	int status;
+
+	assert_int_equal(child_fork(&c, argv, "/lib/ours.so", as_root, why, sizeof(why)), 0);
+	assert_int_equal(child_go(&c), 0);
+	assert_int_equal(poll(&(struct pollfd){.fd = c.pidfd, .events = POLLIN}, 1, 10000), 1);
+	child_reap(&c);
+	assert_true(c.ended);
+	status = c.status;
+	child_done(&c);
+	return status;
+}
+
+static void passes_the_exit_status_on(void **state)
+{
+	(void)state;
+	assert_int_equal(status_of(SHELL("exit 0"), true), 0);
+	assert_int_equal(status_of(SHELL("exit 42"), true), 42);
+	assert_int_equal(status_of(SHELL("kill -TERM $$"), true), 128 + SIGTERM);
+}
+
+static void sets_both_injection_variables(void **state)
+{
+	(void)state;
+	unsetenv("NVTX_INJECTION64_PATH");
+	assert_int_equal(status_of(SHELL("[ $CUDA_INJECTION64_PATH = /lib/ours.so ] && "
+					 "[ $NVTX_INJECTION64_PATH = /lib/ours.so ]"),
+				   true),
+			 0);
+}
+
+static void leaves_another_nvtx_tool_alone(void **state)
+{
+	(void)state;
+	setenv("NVTX_INJECTION64_PATH", "/opt/other.so", 1);
+	assert_int_equal(status_of(SHELL("[ $NVTX_INJECTION64_PATH = /opt/other.so ]"), true), 0);
+	unsetenv("NVTX_INJECTION64_PATH");
+}
+
+static void refuses_what_cannot_be_run(void **state)
+{
+	char missing[] = "/no/such/command", unknown[] = "no-such-command", directory[] = "/tmp";
+	char why[256];
+	struct child c;
+
+	(void)state;
+	assert_int_equal(child_fork(&c, (char *[]){missing, NULL}, "", true, why, sizeof(why)),
+			 -ENOENT);
+	assert_non_null(strstr(why, missing));
+	assert_int_equal(child_fork(&c, (char *[]){unknown, NULL}, "", true, why, sizeof(why)),
+			 -ENOENT);
+	assert_int_equal(child_fork(&c, (char *[]){directory, NULL}, "", true, why, sizeof(why)),
+			 -EACCES);
+}
+
+static void tells_what_exec_failed_with(void **state)
+{
+	char path[] = "/tmp/cuprobe-exec-XXXXXX", why[256];
+	int fd = mkstemp(path);
+	struct child c;
+
+	(void)state;
+	/* runs nothing: an interpreter that is not there */
+	assert_int_equal(write(fd, "#!/no/interpreter\n", 18), 18);
+	fchmod(fd, 0755);
+	close(fd);
+	assert_int_equal(child_fork(&c, (char *[]){path, NULL}, "", true, why, sizeof(why)), 0);
+	assert_int_equal(child_go(&c), -ENOENT);
+	child_done(&c);
+	unlink(path);
+}
+
+static void runs_nothing_before_it_may(void **state)
+{
+	char path[] = "/tmp/cuprobe-child-XXXXXX", why[256], text[64];
+	struct child c;
+
+	(void)state;
+	assert_non_null(mkdtemp(path));
+	snprintf(text, sizeof(text), "touch %s/ran", path);
+	assert_int_equal(child_fork(&c, (char *[]){(char[]){"sh"}, (char[]){"-c"}, text, NULL}, "",
+				    true, why, sizeof(why)),
+			 0);
+	child_done(&c);
+	assert_int_equal(rmdir(path), 0);
+}
+
+static void steps_down_to_the_user_of_sudo(void **state)
+{
+	(void)state;
+	if (geteuid())
+		skip();
+	setenv("SUDO_UID", "65534", 1);
+	setenv("SUDO_GID", "65534", 1);
+	setenv("HOME", "/root", 1);
+	assert_int_equal(status_of(SHELL("[ $(id -u):$(id -g):$(id -G) = 65534:65534:65534 ] && "
+					 "[ $HOME != /root ] && [ $USER = $(id -un) ] && "
+					 "[ $LOGNAME = $USER ]"),
+				   false),
+			 0);
+	assert_int_equal(status_of(SHELL("[ $(id -u) = 0 ]"), true), 0);
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(passes_the_exit_status_on),
+		cmocka_unit_test(sets_both_injection_variables),
+		cmocka_unit_test(leaves_another_nvtx_tool_alone),
+		cmocka_unit_test(refuses_what_cannot_be_run),
+		cmocka_unit_test(tells_what_exec_failed_with),
+		cmocka_unit_test(runs_nothing_before_it_may),
+		cmocka_unit_test(steps_down_to_the_user_of_sudo),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
