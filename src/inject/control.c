@@ -25,7 +25,7 @@
 #define PLAIN_FLUSHES 50      /* so often, 2 ms apart, before buffers are taken by force */
 #define YIELD_FIRST_NS SECOND /* until CUPTI is asked for again, doubling */
 #define YIELD_LAST_NS (60 * SECOND)
-#define HELPERS 3u
+#define SILENCE_NS (3 * SECOND)
 
 enum release_phase { RELEASE_FLUSH, RELEASE_FORCE, RELEASE_DRAIN, RELEASE_WAIT };
 
@@ -44,6 +44,8 @@ static bool cuda; /* the process uses CUDA: without it nobody asks for CUPTI */
 static enum cuprobe_state state;
 static __u32 wanted, active;
 static __u64 retry_ns, retry_delay_ns, next_look_ns;
+static __u64 silence_ns; /* when to look whether CUPTI has delivered; 0: not */
+static __u32 completed_before;
 static enum release_phase phase;
 static __u32 ticket, flushes;
 
@@ -92,6 +94,39 @@ static void fail(int err, const char *detail)
 	state_set(CUPROBE_STATE_FAILED, detail);
 }
 
+/*
+ * A CUPTI that came late tells the devices at once. When not even that arrives, it accepts
+ * everything and delivers nothing, as one that is older than the driver does.
+ */
+static void silence_begin(bool cuda_up)
+{
+	completed_before = cuprobe_buffers_count();
+	silence_ns = cuda_up ? cuprobe_clock_now() + SILENCE_NS : 0;
+}
+
+static void silence_watch(void)
+{
+	if (!silence_ns || cuprobe_clock_now() < silence_ns)
+		return;
+	silence_ns = 0;
+	if (cuprobe_buffers_count() == completed_before)
+		cuprobe_notice_message(CUPROBE_WARNING, 0,
+				       "name a libcupti that fits the driver in CUPROBE_CUPTI_PATH",
+				       "CUPTI accepts everything and delivers nothing");
+}
+
+static void active_set(__u32 now_active)
+{
+	const __u32 graph = CUPROBE_PROBE_BIT(CUPROBE_PROBE_graph);
+	const __u32 kernel = CUPROBE_PROBE_BIT(CUPROBE_PROBE_kernel);
+
+	if ((now_active & graph) && !(active & graph) && (now_active & kernel))
+		cuprobe_notice_message(CUPROBE_NOTE, 0, "detach from `graph` to see them",
+				       "kernels inside CUDA graphs give no records of their own");
+	active = now_active;
+	state_set(CUPROBE_STATE_ACTIVE, NULL);
+}
+
 static void activate(bool cuda_up)
 {
 	char detail[CUPROBE_NOTICE_TEXT] = "";
@@ -108,19 +143,18 @@ static void activate(bool cuda_up)
 		fail(err, detail);
 		return;
 	}
-	active = cuprobe_kinds_apply(collectable(), cuda_up);
+	silence_begin(cuda_up);
 	cuprobe_flush_periodic(true);
-	state_set(CUPROBE_STATE_ACTIVE, NULL);
+	active_set(cuprobe_kinds_apply(collectable(), cuda_up));
 }
 
 static void collect(void)
 {
 	__u32 now_active = cuprobe_kinds_apply(collectable(), true);
 
-	if (now_active == active)
-		return;
-	active = now_active;
-	state_set(CUPROBE_STATE_ACTIVE, NULL);
+	if (now_active != active || state != CUPROBE_STATE_ACTIVE)
+		active_set(now_active);
+	silence_watch();
 }
 
 static void release_begin(void)
@@ -240,7 +274,7 @@ static void process_watch(void)
 	if (now < next_look_ns)
 		return;
 	next_look_ns = now + SECOND;
-	if (cuprobe_process_is_over(HELPERS))
+	if (cuprobe_process_is_over(cuprobe_thread_started()))
 		cuprobe_control_finish(2 * SECOND);
 }
 

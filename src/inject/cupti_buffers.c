@@ -15,6 +15,7 @@
 #define SPARES_PRESENT 64u /* that many have their pages from the start */
 
 static struct cuprobe_pool pool, spares;
+static atomic_uint completed; /* only a count; it orders nothing */
 
 static __u32 grow_step(void)
 {
@@ -53,6 +54,11 @@ __u32 cuprobe_buffers_held(void)
 	return atomic_load_explicit(&pool.held_count, memory_order_relaxed);
 }
 
+__u32 cuprobe_buffers_count(void)
+{
+	return atomic_load_explicit(&completed, memory_order_relaxed);
+}
+
 void cuprobe_buffers_put(struct cuprobe_buffer *buffer)
 {
 	cuprobe_pool_put(&pool, buffer);
@@ -86,6 +92,7 @@ void CUPTIAPI cuprobe_buffers_completed(CUcontext context, uint32_t stream, uint
 	(void)bytes;
 	if (!data || !cuprobe_guard_alive())
 		return;
+	atomic_fetch_add_explicit(&completed, 1, memory_order_relaxed);
 	buffer = cuprobe_pool_complete(&pool, data);
 	if (buffer) {
 		buffer->valid_bytes = valid_bytes;

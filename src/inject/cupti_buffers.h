@@ -22,6 +22,9 @@ void cuprobe_buffers_grow(void);
 /* Buffers of the pool that CUPTI holds. */
 __u32 cuprobe_buffers_held(void);
 
+/* How many were ever completed. */
+__u32 cuprobe_buffers_count(void);
+
 /* Gives a decoded buffer back to the pool. */
 void cuprobe_buffers_put(struct cuprobe_buffer *buffer);
 

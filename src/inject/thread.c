@@ -3,12 +3,20 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "src/inject/clock.h"
 
 /* Mostly untouched address space: CUPTI's calls run on it, and big programs put much TLS there. */
 #define STACK_BYTES (2u << 20)
+
+static atomic_uint started; /* only a count; it orders nothing */
+
+__u32 cuprobe_thread_started(void)
+{
+	return atomic_load_explicit(&started, memory_order_relaxed);
+}
 
 int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(void *))
 {
@@ -22,8 +30,10 @@ int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	err = pthread_create(ret_thread, &attr, body, NULL);
 	pthread_attr_destroy(&attr);
-	if (!err)
+	if (!err) {
 		pthread_setname_np(*ret_thread, name);
+		atomic_fetch_add_explicit(&started, 1, memory_order_relaxed);
+	}
 	return -err;
 }
 

@@ -12,6 +12,9 @@
 /* 0 or -errno. */
 int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(void *));
 
+/* How many were started. */
+__u32 cuprobe_thread_started(void);
+
 /* Waits for the semaphore for at most so long. False when the time is over. */
 bool cuprobe_thread_wait(sem_t *sem, __u64 timeout_ns);
 
