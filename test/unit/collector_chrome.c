@@ -159,6 +159,8 @@ static const char *finish(struct trace *t)
 	bytes = ftell(f);
 	rewind(f);
 	t->text = calloc(1, (size_t)bytes + 1);
+	if (!t->text)
+		abort();
 	assert_int_equal(fread(t->text, 1, (size_t)bytes, f), bytes);
 	fclose(f);
 	return t->text;

@@ -12,7 +12,9 @@
 
 static char *put_name(char *p, const char *text)
 {
-	return put_json(p, text, strnlen(text, NAME_MOST_BYTES));
+	size_t bytes = strlen(text);
+
+	return put_json(p, text, bytes < NAME_MOST_BYTES ? bytes : NAME_MOST_BYTES);
 }
 
 struct device_list {
