@@ -151,14 +151,15 @@ static int attach_events(struct attachment *a, const struct program *program, co
 static int attach_multi(struct attachment *a, const struct program *program, const char *path,
 			const struct notes *notes, __u32 probes, pid_t pid)
 {
-	__u64 *numbers = malloc(3 * notes->count * sizeof(*numbers));
-	__u64 *offsets = numbers, *semaphores = offsets + notes->count;
-	__u64 *cookies = semaphores + notes->count;
+	__u64 *offsets = malloc(3 * notes->count * sizeof(*offsets));
+	__u64 *semaphores, *cookies;
 	__u32 count = 0;
 	int fd = 0;
 
-	if (!numbers)
+	if (!offsets)
 		return -ENOMEM;
+	semaphores = offsets + notes->count;
+	cookies = semaphores + notes->count;
 	for (size_t i = 0; i < notes->count; i++) {
 		const struct probe_site *site = &notes->sites[i];
 
@@ -172,10 +173,10 @@ static int attach_multi(struct attachment *a, const struct program *program, con
 		struct multi_sites sites = {offsets, semaphores, cookies, count};
 
 		fd = program_attach_multi(program, path, &sites, pid == -1 ? 0 : pid);
-		if (fd >= 0)
-			a->links[a->count++] = (struct link){fd, !(probes & PROBES_ALWAYS)};
 	}
-	free(numbers);
+	if (count && fd >= 0)
+		a->links[a->count++] = (struct link){fd, !(probes & PROBES_ALWAYS)};
+	free(offsets);
 	return fd < 0 ? fd : 0;
 }
 

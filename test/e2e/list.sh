@@ -6,7 +6,7 @@
 echo 'int cuInit(unsigned int flags) { return (int)flags; }' >"$tmp/cuda.c"
 "${CC:-cc}" -shared -fPIC -o "$tmp/libcuda.so.1" "$tmp/cuda.c" || exit 77
 export LD_PRELOAD="$tmp/libcuda.so.1"
-pids=
+without='' wrong='' another='' idle='' with='' plain='' pids=''
 begin() {
 	name=$1
 	shift
