@@ -31,6 +31,7 @@ struct live {
 	struct session *session;
 	struct session_info info;
 	__u64 described_ns;
+	bool started; /* the command was let go */
 };
 
 /* Set by the handler: the signal, and whether somebody sent it to us alone. */
@@ -223,6 +224,7 @@ int live_run(struct live *l, const struct live_handler *handler)
 	err = session_start(l->session);
 	if (err)
 		return open_failed(err, strerror(-err), true);
+	l->started = true;
 	while (!over)
 		over = live_step(l, &interrupted_ns);
 	l->info.end_ns = monotonic_ns();
@@ -236,7 +238,7 @@ int live_run(struct live *l, const struct live_handler *handler)
 int live_wait(struct live *l)
 {
 	l->handler = (struct live_handler){0};
-	while (l->options->arg_count && !session_poll(l->session, POLL_MS)) {
+	while (l->started && l->options->arg_count && !session_poll(l->session, POLL_MS)) {
 		if (caught)
 			pass_signal(l);
 	}

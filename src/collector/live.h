@@ -35,7 +35,7 @@ struct live_handler {
 int live_open(struct live **ret, const struct options *o, struct model *model);
 /* Lets the command go, and delivers until it is over; only then `handler` was given all. */
 int live_run(struct live *l, const struct live_handler *handler);
-/* Waits for a command that goes on after the recording, and returns its exit status, else 0. */
+/* Waits for a command that was let go and goes on; its exit status, or 0 without one. */
 int live_wait(struct live *l);
 void live_free(struct live *l);
 
