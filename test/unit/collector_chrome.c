@@ -166,10 +166,12 @@ static const char *finish(struct trace *t)
 	return t->text;
 }
 
-static void has(const char *text, const char *part)
+static __attribute__((noinline)) void has(const char *text, const char *part)
 {
-	if (!strstr(text, part))
-		fail_msg("not there: %s\nin:\n%s", part, text);
+	if (strstr(text, part))
+		return;
+	print_error("not there: %s\nin: %s", part, text);
+	fail();
 }
 
 static unsigned int occurrences(const char *text, const char *part)
