@@ -22,7 +22,8 @@ LOWER_IS_BETTER = ("_ns",)
 KERNEL = ["--kinds", "kernel"]  # each node of a graph too
 GRAPH = ["--kinds", "kernel,graph"]
 RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": []}
-FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph"}
+FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph",
+          "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead"}
 SETTLE_S = 1.2  # from starting `record -p` until collection is surely on
 # (cell, against, metric, ratio of speed at least)
 GOALS = (
@@ -97,6 +98,11 @@ class Bench:
         self.results = {}  # (metric, cell) -> {round: median}
         self.faults = []
 
+    def cells(self):
+        """Those of the CUDA programs that have a process of their own."""
+        cells = ["bare", *RECORDED, *FLOORS]
+        return [c for c in cells if not (self.args.quick and "default" in c)]
+
     def env(self, cell):
         env = dict(os.environ)
         if cell in FLOORS:
@@ -120,7 +126,7 @@ class Bench:
         out = os.path.join(self.scratch, "bench.cup")
         if os.path.exists(out):
             os.unlink(out)
-        return [self.cuprobe, "record", *options, "-o", out, *rest]
+        return [self.cuprobe, "record", "--quiet", *options, "-o", out, *rest]
 
     def attach(self, pid, options):
         recorder = subprocess.Popen(self.record(options, ["-p", str(pid)]),
@@ -178,7 +184,7 @@ class Bench:
 
     def cuda_round(self, number):
         for program in ("launch", "graph"):
-            cells = ["bare", *RECORDED, *FLOORS]
+            cells = self.cells()
             first = number % len(cells)  # so that none always follows the same one
             for cell in cells[first:] + cells[:first]:
                 try:

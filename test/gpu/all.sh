@@ -5,7 +5,7 @@
 #
 #	test/gpu/all.sh [STEP...]	steps: doctor mix midway versions llm bench
 #
-# CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (gpu-results/)
+# CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (/tmp/cuprobe-gpu)
 # CUPTI_FOLDERS	folders with other versions of libcupti, for the step versions
 # BENCH_OPTIONS	options of scripts/bench_gpu.py (--quick, --budget SECONDS, ...)
 #
@@ -14,7 +14,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 dist=$(cd "${CUPROBE_DIST:-$root/dist}" && pwd) || exit 2
-out=${OUT:-$root/gpu-results}
+out=${OUT:-${TMPDIR:-/tmp}/cuprobe-gpu}
 scratch=$(mktemp -d)
 logs=$scratch/logs
 cuprobe=$dist/bin/cuprobe
