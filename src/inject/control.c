@@ -89,8 +89,11 @@ static void yield_to(const char *rival)
 
 static void fail(int err, const char *detail)
 {
-	cuprobe_notice_message(CUPROBE_ERROR, err,
-			       "install CUPTI, or name it in CUPROBE_CUPTI_PATH", "%s", detail);
+	const char *remedy = "name a libcupti that fits the driver in CUPROBE_CUPTI_PATH";
+
+	if (err == -ENOENT)
+		remedy = "install CUPTI, or name it in CUPROBE_CUPTI_PATH";
+	cuprobe_notice_message(CUPROBE_ERROR, err, remedy, "%s", detail);
 	state_set(CUPROBE_STATE_FAILED, detail);
 }
 
@@ -301,6 +304,8 @@ static void *control_main(void *unused)
 		control_turn();
 		process_watch();
 		cuprobe_thread_wait(&wake, polls_fast() ? RELEASE_POLL_NS : POLL_NS);
+		while (!sem_trywait(&wake))
+			;
 	}
 	return NULL;
 }
@@ -332,6 +337,11 @@ void cuprobe_control_start(bool with_cuda)
 		cuprobe_log(CUPROBE_ERROR, "the control thread cannot be started: %d", -err);
 }
 
+void cuprobe_control_wake(void)
+{
+	sem_post(&wake);
+}
+
 static __u64 time_left(__u64 deadline_ns)
 {
 	__u64 now = cuprobe_clock_now();
@@ -354,7 +364,7 @@ void cuprobe_control_finish(__u64 timeout_ns)
 	if (atomic_exchange(&finished, true))
 		return;
 	atomic_store_explicit(&stopping, true, memory_order_release);
-	sem_post(&wake);
+	cuprobe_control_wake();
 	if (!pthread_equal(pthread_self(), thread))
 		cuprobe_thread_join(thread, timeout_ns / 4);
 	cuprobe_flush_periodic(false);

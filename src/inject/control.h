@@ -20,6 +20,9 @@ void cuprobe_control_start(bool cuda);
 /* Called inside cuInit() when the library has been running without CUDA. */
 void cuprobe_control_cuda(void);
 
+/* Makes the control thread look at once, from any thread. */
+void cuprobe_control_wake(void);
+
 /* The process exits: what CUPTI has is flushed and fired, for at most so long. Never waits twice.
  */
 void cuprobe_control_finish(__u64 timeout_ns);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "src/inject/clock.h"
+#include "src/inject/control.h"
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_buffers.h"
 #include "src/inject/env.h"
@@ -61,6 +62,7 @@ static void finalize_now(void)
 
 	cuprobe_cupti.Finalize();
 	atomic_store_explicit(&finalized, true, memory_order_release);
+	cuprobe_control_wake();
 	errno = saved_errno;
 }
 
