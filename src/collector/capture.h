@@ -69,7 +69,8 @@ struct session_info {
 
 struct capture_writer;
 /*
- * Creates `path` under the temporary name `path`.partial with mode 0600; -EEXIST when that is
+ * Creates `path` under the temporary name `path`.partial with mode 0600, and
+ * under sudo for the user who called; -EEXIST when that is
  * there, from a recording that still runs or that was killed (it can be read as it is).
  * Compression runs on a thread of its own; a write error (ENOSPC, ...) is returned by the next
  * call and by close. What is a second old is in the file.

@@ -336,6 +336,17 @@ static void writer_free(struct capture_writer *w)
 	free(w);
 }
 
+/* Under sudo the file belongs to who called: without that, only root could look at it. */
+static void give_to_caller(int fd)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+
+	if (geteuid() || !uid || !gid)
+		return;
+	if (fchown(fd, (uid_t)strtoul(uid, NULL, 10), (gid_t)strtoul(gid, NULL, 10)))
+		return; /* root can read it all the same */
+}
+
 static int writer_open_file(struct capture_writer *w, const char *path)
 {
 	struct capture_header header = {
@@ -354,6 +365,7 @@ static int writer_open_file(struct capture_writer *w, const char *path)
 	w->fd = open(w->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (w->fd < 0)
 		return -errno;
+	give_to_caller(w->fd);
 	w->written = sizeof(header);
 	return write_all(w->fd, &header, sizeof(header));
 }

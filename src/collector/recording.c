@@ -10,6 +10,7 @@
 
 #include "src/collector/capture.h"
 #include "src/collector/decode.h"
+#include "src/collector/destination.h"
 #include "src/collector/error.h"
 #include "src/collector/live.h"
 #include "src/collector/model.h"
@@ -143,19 +144,26 @@ static void tell(const struct recording *r)
 
 static int recording_print(struct recording *r)
 {
-	const struct summary_opts opts = {
-		.out = stdout,
+	/* The capture has -o to itself. */
+	const char *path = r->path ? NULL : r->options->output;
+	struct destination out;
+	struct summary_opts opts = {
 		.json = r->options->json,
-		.width = terminal_width(STDOUT_FILENO),
 		.info = live_info(r->live),
 		.probes = r->options->probes,
 	};
-	int err = stats_finish(r->stats);
+	int err = destination_open(&out, path), close_err;
 
+	if (err)
+		return fail("cannot write '%s': %s", path, strerror(-err));
+	opts.out = out.file;
+	opts.width = path ? 0 : terminal_width(STDOUT_FILENO);
+	err = stats_finish(r->stats);
 	if (!err)
 		err = summary_print(r->stats, r->model, &opts);
-	fflush(stdout);
-	return err ? fail("cannot sum up: %s", strerror(-err)) : 0;
+	close_err = destination_close(&out, !err);
+	err = err ? err : close_err;
+	return err ? fail("cannot print the summary: %s", strerror(-err)) : 0;
 }
 
 int recording_run(const struct options *o, const char *path)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/collector/destination.h"
 #include "src/collector/error.h"
 #include "src/collector/options.h"
 #include "src/collector/stats.h"
@@ -19,27 +20,34 @@ static const struct verb_options report_options = {
 	.examples = "    cuprobe report cuprobe.cup\n"
 		    "    cuprobe report --kinds=kernel,memcpy -p 4711 cuprobe.cup\n"
 		    "    cuprobe report --json cuprobe.cup | jq '.kernels[0]'\n",
-	.accepts = "pKjmq",
+	.accepts = "pKojmq",
 };
 
 static int report_print(struct view *v, struct stats *s)
 {
 	const struct options *o = v->options;
-	const struct summary_opts opts = {
-		.out = stdout,
+	struct destination out;
+	struct summary_opts opts = {
 		.json = o->json,
-		.width = terminal_width(STDOUT_FILENO),
+		.width = o->output ? 0 : terminal_width(STDOUT_FILENO),
 		.info = &v->info,
 		.ends_early = view_ends_early(v),
 		.probes = o->probes,
 		.pids = o->pids,
 		.pid_count = o->pid_count,
 	};
-	int err = stats_finish(s);
+	int err = destination_open(&out, o->output), close_err;
 
+	if (err)
+		return fail("cannot write '%s': %s", o->output, strerror(-err));
+	opts.out = out.file;
+	err = stats_finish(s);
 	if (!err)
 		err = summary_print(s, v->model, &opts);
-	return err ? fail("cannot sum up '%s': %s", v->path, strerror(-err)) : STATUS_OK;
+	close_err = destination_close(&out, !err);
+	err = err ? err : close_err;
+	return err ? fail("cannot print the tables of '%s': %s", v->path, strerror(-err))
+		   : STATUS_OK;
 }
 
 int verb_report(int argc, char **argv)

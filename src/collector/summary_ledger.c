@@ -140,6 +140,12 @@ static void print_loss(FILE *out, __u64 count, const char *where)
 		fprintf(out, "  %llu %s\n", count, where);
 }
 
+static void print_left_out(FILE *out, __u64 count, const char *what)
+{
+	if (count)
+		fprintf(out, "Left out: %llu %s\n", count, what);
+}
+
 static void print_verdict(const struct totals *t, const struct summary_opts *opts)
 {
 	__u64 lost = t->ring + t->missed + t->library + t->cupti;
@@ -159,16 +165,11 @@ static void print_verdict(const struct totals *t, const struct summary_opts *opt
 		   " cuprobe more CPU time");
 	print_loss(out, t->missed, "between the process and cuprobe, not delivered by the probe");
 	print_loss(out, t->library,
-		   "in the process, which had no free buffer: give it more (CUPROBE_POOL_BYTES)");
+		   "in the process, which had no free buffer: give it more (CUPROBE_POOL_MB)");
 	print_loss(out, t->cupti, "in CUPTI itself");
-	if (t->invalid)
-		fprintf(out, "%llu records had impossible times or fields and are left out.\n",
-			t->invalid);
-	if (t->malformed)
-		fprintf(out, "%llu batches were malformed and are left out.\n", t->malformed);
-	if (t->unknown)
-		fprintf(out, "%llu records were of kinds that the library does not know.\n",
-			t->unknown);
+	print_left_out(out, t->invalid, "records with impossible times or fields");
+	print_left_out(out, t->malformed, "malformed batches");
+	print_left_out(out, t->unknown, "records of kinds that the library does not know");
 }
 
 int summary_print_ledger(struct model *m, const struct summary_opts *opts)

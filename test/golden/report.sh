@@ -24,6 +24,8 @@ compare() {
 compare report.txt report
 compare report-mangled.txt report --mangled --kinds=kernel -p 1000
 compare report.json report --json
+"$CUPROBE" report -o "$tmp/file" "$tmp/demo.cup"
+cmp "$tmp/file" "$tmp/report.txt" || failed=1
 if command -v python3 >/dev/null; then
 	python3 -m json.tool "$tmp/report.json" >/dev/null || failed=1
 fi
