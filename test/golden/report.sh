@@ -21,11 +21,11 @@ compare() {
 }
 
 "$MAKE_CAPTURE" demo "$tmp/demo.cup"
-compare report.txt report
-compare report-mangled.txt report --mangled --kinds=kernel -p 1000
+compare report.expected report
+compare report-mangled.expected report --mangled --kinds=kernel -p 1000
 compare report.json report --json
 "$CUPROBE" report -o "$tmp/file" "$tmp/demo.cup"
-cmp "$tmp/file" "$tmp/report.txt" || failed=1
+cmp "$tmp/file" "$tmp/report.expected" || failed=1
 if command -v python3 >/dev/null; then
 	python3 -m json.tool "$tmp/report.json" >/dev/null || failed=1
 fi
