@@ -15,7 +15,7 @@
 #define DEFAULT_KINDS                                                                              \
 	(1u << CUPROBE_PROBE_kernel | 1u << CUPROBE_PROBE_graph | 1u << CUPROBE_PROBE_memcpy |     \
 	 1u << CUPROBE_PROBE_memset | 1u << CUPROBE_PROBE_sync | 1u << CUPROBE_PROBE_api |         \
-	 1u << CUPROBE_PROBE_overhead)
+	 1u << CUPROBE_PROBE_overhead | 1u << CUPROBE_PROBE_nvtx)
 #define ALL_KINDS ((1u << CUPROBE_PROBE_COUNT) - 1)
 #define ALWAYS (1u << CUPROBE_PROBE_string | 1u << CUPROBE_PROBE_info | 1u << CUPROBE_PROBE_status)
 
@@ -32,7 +32,7 @@ static const struct option_line lines[] = {
 	{'k', "kinds", "LIST",
 	 "kernel, graph, memcpy, memset, memory, sync, api,\n"
 	 "unified_memory, overhead, nvtx, or all; default:\n"
-	 "kernel,graph,memcpy,memset,sync,api,overhead"},
+	 "kernel,graph,memcpy,memset,sync,api,overhead,nvtx"},
 	{'K', "kinds", "LIST", "only these kinds of events, as in `cuprobe record`"},
 	{'G', "graphs", "MODE",
 	 "graph: one record for each launch of a CUDA graph\n"

@@ -38,6 +38,7 @@ void process_free(struct process *p)
 	map_clear(&private->contexts, free);
 	map_clear(&private->streams, free);
 	map_clear(&private->threads, NULL);
+	nvtx_names_clear(&private->nvtx);
 	strings_free(&private->strings);
 	free(private);
 	free(p->command);
@@ -57,6 +58,7 @@ void process_new_image(struct process *p)
 		private->past[i] = p->ledgers[i].library;
 	}
 	strings_forget(&private->strings);
+	nvtx_names_clear(&private->nvtx);
 	p->image++;
 }
 
@@ -135,6 +137,10 @@ int process_set_info(struct process *p, const struct cuprobe_info *info)
 		return map_keep(&p->private->streams,
 				stream_key(info->stream.context, info->stream.id), &info->stream,
 				sizeof(info->stream), PROCESS_STREAMS);
+	case CUPROBE_INFO_NVTX_DOMAIN:
+	case CUPROBE_INFO_NVTX_CATEGORY:
+	case CUPROBE_INFO_NAME:
+		return nvtx_names_add(&p->private->nvtx, info);
 	default: /* of a newer library */
 		return 0;
 	}

@@ -4,6 +4,7 @@
 #define CUPROBE_COLLECTOR_PROCESS_H
 
 #include "src/collector/model.h"
+#include "src/collector/nvtx_names.h"
 #include "src/collector/strings.h"
 
 /* What one process may make us hold. */
@@ -19,6 +20,7 @@ struct process_private {
 	struct map contexts; /* id -> struct cuprobe_info_context */
 	struct map streams;  /* context << 32 | id -> struct cuprobe_info_stream */
 	struct map threads;  /* thread -> tid, as a pointer's value */
+	struct nvtx_names nvtx;
 	struct cuprobe_info_device *devices[PROCESS_DEVICES]; /* sorted by id */
 	unsigned int device_count;
 	struct process_message *messages, *last_message;

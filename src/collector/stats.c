@@ -253,7 +253,7 @@ int stats_event(void *stats, const struct event *e)
 {
 	struct stats *s = stats;
 
-	s->events += e->probe < CUPROBE_PROBE_string;
+	s->events += e->probe < CUPROBE_PROBE_string || e->probe == CUPROBE_PROBE_nvtx;
 	switch (e->probe) {
 	case CUPROBE_PROBE_kernel:
 		return stats_kernel(s, e);

@@ -159,6 +159,7 @@ static void chrome_free(struct sink *s)
 {
 	lanes_free(s->lanes);
 	flows_free(s->flows);
+	chrome_nvtx_free(s->nvtx);
 	for (int i = 0; i < 2; i++)
 		map_clear(&s->names[i], free);
 	map_clear(&s->memory, free);
@@ -194,6 +195,8 @@ static int chrome_open(struct sink **ret, const struct sink_opts *opts)
 	err = lanes_open(&s->lanes);
 	if (!err && !(info && info->probes && !(info->probes & 1u << CUPROBE_PROBE_api)))
 		err = flows_open(&s->flows, put_flow_start, s);
+	if (!err && !(info && info->probes && !(info->probes & 1u << CUPROBE_PROBE_nvtx)))
+		err = chrome_nvtx_open(s);
 	if (!err)
 		err = output_open(&s->out, opts->path, CHROME_HEAD_BYTES);
 	if (err) {
@@ -205,7 +208,7 @@ static int chrome_open(struct sink **ret, const struct sink_opts *opts)
 	return 0;
 }
 
-static int chrome_event(struct sink *s, const struct event *e)
+static int chrome_write(struct sink *s, const struct event *e)
 {
 	switch (e->probe) {
 	case CUPROBE_PROBE_kernel:
@@ -231,8 +234,16 @@ static int chrome_event(struct sink *s, const struct event *e)
 	}
 }
 
+static int chrome_event(struct sink *s, const struct event *e)
+{
+	int err = chrome_nvtx(s, e);
+
+	return err ? err : chrome_write(s, e);
+}
+
 static void put_end(struct sink *s)
 {
+	__u64 end_ns = s->opts.info ? s->opts.info->end_ns : 0;
 	char *head = malloc(CHROME_HEAD_BYTES);
 
 	if (!head) {
@@ -241,6 +252,8 @@ static void put_end(struct sink *s)
 	}
 	if (s->flows)
 		flows_finish(s->flows);
+	if (chrome_nvtx_finish(s, end_ns))
+		s->out->err = -ENOMEM;
 	chrome_put_lanes(s);
 	chrome_put_tail(s);
 	if (output_has_head(s->out))

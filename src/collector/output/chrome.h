@@ -2,8 +2,8 @@
 /*
  * The Chrome trace (JSON) as PyTorch's profiler, Kineto, writes it, so that Perfetto,
  * chrome://tracing and Holistic Trace Analysis read it in the same way. The parts of one sink:
- * chrome.c opens, closes and hands events out; chrome_gpu.c, chrome_cpu.c and chrome_memory.c write
- * them; chrome_meta.c says what the lanes are, and what the recording was.
+ * chrome.c opens, closes and hands events out; chrome_gpu.c, chrome_cpu.c, chrome_memory.c and
+ * chrome_nvtx.c write them; chrome_meta.c says what the lanes are, and what the recording was.
  *
  * Times are microseconds since the base. `baseTimeNanoseconds` is the base in CLOCK_REALTIME: the
  * moment, CHROME_LEAD_NS before the recording began, for which ts is 0. The lead is there because a
@@ -65,6 +65,7 @@ struct sink {
 	struct map names[2];	       /* by string; of kernels, of API calls */
 	struct chrome_name *undefined; /* the last name that was not defined (yet) */
 	struct map memory;	       /* struct memory_counter by process and device */
+	struct chrome_nvtx *nvtx;      /* NULL: NVTX was not recorded */
 	__u64 base_ns;
 	__u64 last_ns;
 	struct chrome_shape shapes[SHAPES];
@@ -100,6 +101,14 @@ int chrome_sync(struct sink *s, const struct event *e);
 int chrome_overhead(struct sink *s, const struct event *e);
 int chrome_memory(struct sink *s, const struct event *e);
 int chrome_unified_memory(struct sink *s, const struct event *e);
+
+/* Ranges are written when they have ended and their GPU work has come: finish writes the rest. */
+int chrome_nvtx_open(struct sink *s);
+int chrome_nvtx(struct sink *s, const struct event *e);
+int chrome_nvtx_finish(struct sink *s, __u64 end_ns);
+void chrome_nvtx_free(struct chrome_nvtx *c);
+/* The name of a lane of kind LANE_NVTX or LANE_ANNOTATION; returns its length. */
+int chrome_nvtx_lane_words(const struct sink *s, const struct lane *lane, char *name, size_t size);
 
 /* What stands before the events and is known only at the end, at most CHROME_HEAD_BYTES. */
 size_t chrome_put_head(const struct sink *s, char *p);

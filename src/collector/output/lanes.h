@@ -12,6 +12,10 @@
  * (programmatic dependent launch) and for threads that wait for the same stream. A slice is
  * compared with the last LANE_WINDOW ones of its lane: slices that overlap each other arrive near
  * each other, whatever the order of the buffers.
+ *
+ * There are at most about LANES_MOST lanes, however many streams junk makes up; the slices that
+ * would need more come together on one lane for each process and kind, with CUPROBE_NO_ID as its
+ * id.
  */
 #ifndef CUPROBE_COLLECTOR_OUTPUT_LANES_H
 #define CUPROBE_COLLECTOR_OUTPUT_LANES_H
@@ -22,17 +26,21 @@
 
 struct process;
 
-#define LANE_WINDOW 256
+#define LANE_WINDOW 128
+#define LANES_MOST 16384
 #define LANE_SYNTHETIC 10000000
 #define LANE_SYNC_TID 1000000 /* plus the stream; likewise in Kineto's traces */
 #define LANE_MOST_OVERLAPS 64
 
 enum lane_kind {
-	LANE_THREAD,   /* id: thread */
-	LANE_STREAM,   /* device, context, id: stream */
-	LANE_SYNC,     /* device, context, id: stream or CUPROBE_NO_ID */
-	LANE_MEMORY,   /* device: unified memory's own transfers and faults */
-	LANE_OVERHEAD, /* id: thread or CUPROBE_NO_ID */
+	LANE_THREAD,	 /* id: thread */
+	LANE_STREAM,	 /* device, context, id: stream */
+	LANE_SYNC,	 /* device, context, id: stream or CUPROBE_NO_ID: all of the context */
+	LANE_MEMORY,	 /* device: unified memory's own transfers and faults */
+	LANE_NVTX,	 /* id: thread, context: NVTX domain */
+	LANE_ANNOTATION, /* device, context: number of an annotator, see chrome_nvtx.c, id: stream
+			  */
+	LANE_OVERHEAD,	 /* id: thread or CUPROBE_NO_ID */
 };
 
 /* All lanes of a process with one pid in the trace: its threads, one of its devices, ... */

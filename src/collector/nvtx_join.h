@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Brings NVTX events and launches into the order of their times, each launch with all the GPU work
+ * that it led to: what nvtx_ranges.h needs to say which range work belongs to. Events come in any
+ * order, and GPU work later than the call that launched it, so everything is held back for a while:
+ * NVTX events for JOIN_NVTX_NS, launches until their work has come or for JOIN_LAUNCH_NS, and never
+ * more than JOIN_MOST of them. Work that comes even later is counted and belongs to no range.
+ */
+#ifndef CUPROBE_COLLECTOR_NVTX_JOIN_H
+#define CUPROBE_COLLECTOR_NVTX_JOIN_H
+
+#include "src/collector/event.h"
+
+#define JOIN_NVTX_NS 1000000000ull
+#define JOIN_LAUNCH_NS 10000000000ull
+#define JOIN_MOST (1u << 19)
+
+/* What a launch, or all launches of a range, did on one stream. Times of the GPU. */
+struct nvtx_gpu {
+	struct nvtx_gpu *next;
+	__u32 device, context, stream;
+	__u64 first_ns, last_ns;
+	__u64 gpu_ns;	 /* sum of durations; work that overlaps counts twice */
+	__u64 kernel_ns; /* of kernels, and of graphs launched as a whole */
+	__u64 kernels, graphs, copies, memsets;
+};
+
+/* Adds `from` to the entry of its stream in `*list`. 0 or -ENOMEM. */
+int nvtx_gpu_add(struct nvtx_gpu **list, const struct nvtx_gpu *from);
+void nvtx_gpu_free(struct nvtx_gpu *list);
+
+struct nvtx_join;
+
+/* Called in the order of times; each may return an error, which ends the work. */
+struct nvtx_join_handler {
+	int (*nvtx)(void *arg, struct process *p, const struct cuprobe_nvtx *record);
+	int (*launch)(void *arg, struct process *p, __u32 thread, const struct nvtx_gpu *gpu);
+	void *arg;
+};
+
+int nvtx_join_open(struct nvtx_join **ret, const struct nvtx_join_handler *handler);
+void nvtx_join_free(struct nvtx_join *j);
+/* Takes nvtx, api, kernel, graph, memcpy and memset; ignores the rest. */
+int nvtx_join_event(struct nvtx_join *j, const struct event *e);
+/* Gives out all that is held back. */
+int nvtx_join_finish(struct nvtx_join *j);
+/* GPU activities whose launch was not seen, or seen too long before. */
+__u64 nvtx_join_strays(const struct nvtx_join *j);
+
+#endif
