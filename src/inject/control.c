@@ -201,6 +201,10 @@ static void release_step(void)
 	case RELEASE_DRAIN:
 		if (!cuprobe_pump_drained(ticket))
 			break;
+		if (cuprobe_buffers_held() && flushes <= PLAIN_FLUSHES) {
+			phase = RELEASE_FLUSH; /* a call that was under way took another one */
+			break;
+		}
 		phase = RELEASE_WAIT;
 		cuprobe_session_release();
 		break;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "src/inject/clock.h"
 #include "src/inject/cupti_decode.h"
 #include "src/inject/env.h"
 #include "src/inject/guard.h"
@@ -11,11 +12,20 @@
 
 #define GROW_BYTES (8u << 20)
 #define SPARE_BYTES 16384u
-#define SPARES 4096u	   /* address space; pages come with use */
-#define SPARES_PRESENT 64u /* that many have their pages from the start */
+#define SPARES 4096u		    /* address space; pages come with use */
+#define QUARANTINE_NS 5000000000ull /* a buffer may still come back from a finalised CUPTI */
+#define SPARES_PRESENT 64u	    /* that many have their pages from the start */
 
 static struct cuprobe_pool pool, spares;
 static atomic_uint completed; /* only a count; it orders nothing */
+
+/*
+ * The oldest life of CUPTI of which buffers may be left to reclaim, 0 none, and when it ended.
+ * Written by whoever finalises and by the flush thread, never both at once: a session is open or it
+ * is not.
+ */
+static __u32 retired_life;
+static __u64 retired_ns;
 
 static __u32 grow_step(void)
 {
@@ -41,10 +51,29 @@ int cuprobe_buffers_init(void)
 	return 0;
 }
 
-void cuprobe_buffers_grow(void)
+void cuprobe_buffers_retire(void)
 {
-	if (!pool.memory) /* CUPTI has never been up */
+	__u32 life = cuprobe_pool_retire(&pool);
+
+	cuprobe_pool_retire(&spares);
+	if (!retired_life) {
+		retired_ns = cuprobe_clock_now();
+		retired_life = life;
+	}
+}
+
+static void retired_reclaim(void)
+{
+	if (!retired_life || cuprobe_clock_now() < retired_ns + QUARANTINE_NS)
 		return;
+	cuprobe_pool_reclaim(&pool, retired_life);
+	cuprobe_pool_reclaim(&spares, retired_life);
+	retired_life = 0;
+}
+
+void cuprobe_buffers_tend(void)
+{
+	retired_reclaim();
 	if (atomic_load_explicit(&pool.free_count, memory_order_relaxed) < grow_step() / 2 + 1)
 		cuprobe_pool_grow(&pool, grow_step(), true);
 }

@@ -16,8 +16,14 @@ struct cuprobe_buffer;
 /* Reserves the pool, once. 0 or -ENOMEM. */
 int cuprobe_buffers_init(void);
 
-/* Makes more buffers usable when few are free. Called by the flush thread. */
-void cuprobe_buffers_grow(void);
+/*
+ * Makes more buffers usable when few are free, and takes back what a finalised CUPTI has kept.
+ * Called by the flush thread while a session is open.
+ */
+void cuprobe_buffers_tend(void);
+
+/* CUPTI has been finalised. */
+void cuprobe_buffers_retire(void);
 
 /* Buffers of the pool that CUPTI holds. */
 __u32 cuprobe_buffers_held(void);

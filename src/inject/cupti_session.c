@@ -61,6 +61,7 @@ static void finalize_now(void)
 	int saved_errno = errno;
 
 	cuprobe_cupti.Finalize();
+	cuprobe_buffers_retire();
 	atomic_store_explicit(&finalized, true, memory_order_release);
 	cuprobe_control_wake();
 	errno = saved_errno;

@@ -23,8 +23,8 @@ static void flush_once(void)
 	__u32 ticket = atomic_load_explicit(&asked, memory_order_acquire);
 	bool forced = atomic_exchange_explicit(&force_next, false, memory_order_relaxed);
 
-	cuprobe_buffers_grow();
 	if (cuprobe_session_use()) {
+		cuprobe_buffers_tend();
 		cuprobe_cupti.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 		cuprobe_session_unuse();
 	}

@@ -28,7 +28,7 @@ static void *memory_reserve(size_t bytes)
 
 int cuprobe_pool_init(struct cuprobe_pool *pool, size_t slot_bytes, __u32 slots)
 {
-	*pool = (struct cuprobe_pool){.slot_bytes = slot_bytes, .slots = slots};
+	*pool = (struct cuprobe_pool){.slot_bytes = slot_bytes, .slots = slots, .life = 1};
 	pool->memory = memory_reserve(slot_bytes * slots);
 	pool->buffers = memory_reserve(sizeof(*pool->buffers) * slots);
 	pool->free_bits = memory_reserve(sizeof(*pool->free_bits) * word_count(slots));
@@ -99,7 +99,10 @@ struct cuprobe_buffer *cuprobe_pool_get(struct cuprobe_pool *pool)
 						(unsigned int)__builtin_ctzl(lowest)];
 			atomic_fetch_sub_explicit(&pool->free_count, 1, memory_order_relaxed);
 			atomic_fetch_add_explicit(&pool->held_count, 1, memory_order_relaxed);
-			atomic_store_explicit(&buffer->held, 1, memory_order_release);
+			atomic_store_explicit(
+				&buffer->held,
+				atomic_load_explicit(&pool->life, memory_order_relaxed),
+				memory_order_release);
 			return buffer;
 		}
 	}
@@ -110,6 +113,7 @@ struct cuprobe_buffer *cuprobe_pool_complete(struct cuprobe_pool *pool, const __
 {
 	struct cuprobe_buffer *buffer;
 	size_t offset;
+	__u32 life;
 
 	if (!pool->memory || data < pool->memory)
 		return NULL;
@@ -117,13 +121,34 @@ struct cuprobe_buffer *cuprobe_pool_complete(struct cuprobe_pool *pool, const __
 	if (offset >= pool->slot_bytes * pool->slots || offset % pool->slot_bytes)
 		return NULL;
 	buffer = &pool->buffers[offset / pool->slot_bytes];
-	if (!atomic_exchange_explicit(&buffer->held, 0, memory_order_acq_rel))
+	life = atomic_exchange_explicit(&buffer->held, 0, memory_order_acq_rel);
+	if (!life)
 		return NULL;
-	atomic_fetch_sub_explicit(&pool->held_count, 1, memory_order_relaxed);
+	if (life == atomic_load_explicit(&pool->life, memory_order_relaxed))
+		atomic_fetch_sub_explicit(&pool->held_count, 1, memory_order_relaxed);
 	return buffer;
 }
 
 void cuprobe_pool_put(struct cuprobe_pool *pool, struct cuprobe_buffer *buffer)
 {
 	slot_free(pool, (__u32)(buffer - pool->buffers));
+}
+
+__u32 cuprobe_pool_retire(struct cuprobe_pool *pool)
+{
+	atomic_store_explicit(&pool->held_count, 0, memory_order_relaxed);
+	return atomic_fetch_add_explicit(&pool->life, 1, memory_order_relaxed);
+}
+
+void cuprobe_pool_reclaim(struct cuprobe_pool *pool, __u32 life)
+{
+	for (__u32 slot = 0; slot < pool->slots; slot++) {
+		__u32 held = atomic_load_explicit(&pool->buffers[slot].held, memory_order_relaxed);
+
+		if (held && held <= life &&
+		    atomic_compare_exchange_strong_explicit(&pool->buffers[slot].held, &held, 0,
+							    memory_order_acq_rel,
+							    memory_order_relaxed))
+			slot_free(pool, slot);
+	}
 }

@@ -18,7 +18,7 @@ struct cuprobe_buffer {
 	struct cuprobe_buffer *next; /* in the queue to the pump */
 	__u8 *data;
 	size_t valid_bytes; /* set when CUPTI has completed it */
-	atomic_int held;    /* 1 while CUPTI has it */
+	atomic_uint held;   /* the life of CUPTI that has it; 0: none has */
 };
 
 struct cuprobe_pool {
@@ -30,7 +30,8 @@ struct cuprobe_pool {
 	__u32 slots;
 	atomic_uint usable;	/* buffers that have ever been free */
 	atomic_uint free_count; /* a hint for growing */
-	atomic_uint held_count;
+	atomic_uint life;	/* of CUPTI, from 1 */
+	atomic_uint held_count; /* held by this life */
 };
 
 /* Reserves address space for `slots` buffers, none of them usable yet. 0 or -ENOMEM. */
@@ -49,5 +50,13 @@ struct cuprobe_buffer *cuprobe_pool_complete(struct cuprobe_pool *pool, const __
 
 /* Frees a buffer that was completed. Lock-free. */
 void cuprobe_pool_put(struct cuprobe_pool *pool, struct cuprobe_buffer *buffer);
+
+/* CUPTI has been finalised: what it holds now it may never give back. Returns the life that ended.
+ */
+__u32 cuprobe_pool_retire(struct cuprobe_pool *pool);
+
+/* Frees what CUPTI kept in its lives up to `life`; to be called long after, in case it comes late.
+ */
+void cuprobe_pool_reclaim(struct cuprobe_pool *pool, __u32 life);
 
 #endif

@@ -37,17 +37,11 @@ int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(
 	return -err;
 }
 
-static struct timespec deadline_after(__u64 timeout_ns)
-{
-	__u64 at = cuprobe_clock_now() + timeout_ns;
-
-	return (struct timespec){.tv_sec = (time_t)(at / 1000000000),
-				 .tv_nsec = (long)(at % 1000000000)};
-}
-
 bool cuprobe_thread_wait(sem_t *sem, __u64 timeout_ns)
 {
-	struct timespec deadline = deadline_after(timeout_ns);
+	__u64 at = cuprobe_clock_now() + timeout_ns;
+	struct timespec deadline = {.tv_sec = (time_t)(at / 1000000000),
+				    .tv_nsec = (long)(at % 1000000000)};
 	int err;
 
 	do {
@@ -58,7 +52,13 @@ bool cuprobe_thread_wait(sem_t *sem, __u64 timeout_ns)
 
 bool cuprobe_thread_join(pthread_t thread, __u64 timeout_ns)
 {
-	struct timespec deadline = deadline_after(timeout_ns);
+	const struct timespec step = {.tv_nsec = 500000};
+	__u64 deadline_ns = cuprobe_clock_now() + timeout_ns;
 
-	return !pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &deadline);
+	while (pthread_tryjoin_np(thread, NULL)) {
+		if (cuprobe_clock_now() >= deadline_ns)
+			return false;
+		nanosleep(&step, NULL);
+	}
+	return true;
 }

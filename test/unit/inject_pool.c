@@ -82,6 +82,28 @@ static void gives_no_buffer_again_before_it_was_put(void **state)
 	assert_ptr_equal(cuprobe_pool_get(&pool), buffer);
 }
 
+static void frees_what_a_finalised_cupti_kept_but_nothing_else(void **state)
+{
+	struct cuprobe_buffer *kept, *late, *current;
+	__u32 life;
+
+	(void)state;
+	cuprobe_pool_grow(&pool, 3, true);
+	kept = cuprobe_pool_get(&pool);
+	late = cuprobe_pool_get(&pool);
+	life = cuprobe_pool_retire(&pool);
+	assert_int_equal(pool.held_count, 0);
+	current = cuprobe_pool_get(&pool);
+	assert_null(cuprobe_pool_get(&pool));
+	assert_ptr_equal(cuprobe_pool_complete(&pool, late->data), late);
+	assert_int_equal(pool.held_count, 1);
+	cuprobe_pool_reclaim(&pool, life);
+	assert_null(cuprobe_pool_complete(&pool, kept->data));
+	assert_ptr_equal(cuprobe_pool_get(&pool), kept);
+	assert_null(cuprobe_pool_get(&pool));
+	assert_ptr_equal(cuprobe_pool_complete(&pool, current->data), current);
+}
+
 static void *take_and_put(void *unused)
 {
 	(void)unused;
@@ -125,6 +147,7 @@ int main(void)
 		TEST(grows_no_further_than_its_size),
 		TEST(completes_what_is_held_and_only_once),
 		TEST(gives_no_buffer_again_before_it_was_put),
+		TEST(frees_what_a_finalised_cupti_kept_but_nothing_else),
 		TEST(gives_each_slot_once),
 	};
 
