@@ -11,7 +11,8 @@ programs=$1/microbenchmarks
 
 sustained()
 {
-	"$programs/transport" --seconds 60 --reps 1 --warm-up 0 >"$programs/transport.out" 2>&1 &
+	"$programs/transport" --seconds 60 --reps 1 --warm-up 0 --limit 0 \
+		>"$programs/transport.out" 2>&1 &
 	transport=$!
 	while kill -0 $transport 2>/dev/null; do
 		timeout 120 "$programs/decode" --records 10000000 --reps 1 chrome || return 1

@@ -37,7 +37,7 @@ digest() # NAME LOG
 {
 	local lines
 	lines=$(grep -cE '^(PASS|FAIL|SKIP)' "$2")
-	if [ "$lines" -gt 10 ]; then
+	if [ "$lines" -gt 4 ]; then
 		say "$1: $(grep -c ^PASS "$2") claims hold"
 		grep -A 4 ^FAIL "$2" | grep -v ^PASS | head -30 | sed "s/^/$1: /" | tee -a "$out/summary.txt"
 	else
@@ -94,6 +94,9 @@ run_mix()
 	capture mix 60 node $full "$mix" --rounds 20 --idle-ms 200
 	step mix.truth 20 python3 "$here/truth_check.py" --report "$scratch/mix.report.json" \
 		"$scratch/mix.out" "$scratch/mix.json.gz"
+	step mix.csv 20 "$cuprobe" export -f csv -o "$scratch/mix.csv" "$scratch/mix.cup"
+	step mix.rows 20 python3 "$here/ledger_check.py" --csv "$scratch/mix.csv" \
+		"$scratch/mix.report.json"
 	step mix.times 20 python3 "$here/check_times.py" "$scratch/mix.json.gz"
 	capture mix-graph 60 graph $full,graph "$mix" --rounds 20
 	step mix-graph.truth 20 python3 "$here/truth_check.py" --graphs graph \

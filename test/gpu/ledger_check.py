@@ -2,21 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the ledger of a recording balance, and was nothing lost?
 
-    ledger_check.py [--whole] REPORT [TRACE]
+    ledger_check.py [--whole] [--csv CSV] REPORT [TRACE]
 
 REPORT is what `cuprobe report --json` printed. --whole: the recording covers the process from its
 start to its end, so that everything the library produced must have arrived. TRACE is the Chrome
-trace of the same capture: it must hold as many kernels, copies and memsets as the report counts.
+trace of the same capture, CSV the table: each must hold as many kernels, copies and memsets as the
+report counts.
 """
 import argparse
+import csv
 import json
 import sys
+from collections import Counter
 
 import traces
 
 LOSSES = ("lost_ring", "lost_probe", "lost_in_process", "lost_in_cupti", "invalid",
           "malformed_batches", "unknown")
-TABLES = {"kernels": "kernel", "copies": "gpu_memcpy", "memsets": "gpu_memset"}
+# Table of the report: category in a trace, kind in a CSV.
+TABLES = {"kernels": ("kernel", "kernel"), "copies": ("gpu_memcpy", "memcpy"),
+          "memsets": ("gpu_memset", "memset")}
 # The library counts the ledger's own record after it is written.
 SELF = "status"
 
@@ -27,11 +32,21 @@ def unbalanced(row):
     return row["probe"] != SELF and row["produced"] != fate
 
 
+def same_counts(name, report, found):
+    failed = 0
+    for table, events in found.items():
+        rows = sum(row["calls"] for row in report[table])
+        failed += traces.verdict(rows == events, f"report and {name} have the same {table}",
+                                 f"{rows}, {events}")
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report")
     parser.add_argument("trace", nargs="?")
+    parser.add_argument("--csv")
     parser.add_argument("--whole", action="store_true")
     args = parser.parse_args()
     with open(args.report, encoding="utf-8") as f:
@@ -48,12 +63,12 @@ def main():
         for row in wrong:
             print(f"    {row}")
     if args.trace:
-        records = traces.load(args.trace)
-        for table, kind in TABLES.items():
-            rows = sum(row["calls"] for row in report[table])
-            events = sum(r.kind == kind for r in records)
-            failed += traces.verdict(rows == events, f"report and trace have the same {table}",
-                                     f"{rows}, {events}")
+        found = Counter(r.kind for r in traces.load(args.trace))
+        failed += same_counts("trace", report, {t: found[k] for t, (k, _) in TABLES.items()})
+    if args.csv:
+        with open(args.csv, newline="", encoding="utf-8", errors="replace") as f:
+            found = Counter(row["kind"] for row in csv.DictReader(f))
+        failed += same_counts("CSV", report, {t: found[k] for t, (_, k) in TABLES.items()})
     return 1 if failed else 0
 
 

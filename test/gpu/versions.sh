@@ -21,12 +21,14 @@ for folder in "$@"; do
 	CUPROBE_CUPTI_PATH=$library timeout 40 "$dist/bin/cuprobe" record --graphs=node \
 		--kinds kernel,memcpy,memset -o "$scratch/v.cup" -- \
 		"$dist/bench/mix" --rounds 5 --idle-ms 300 >"$scratch/v.truth" || failed=1
+	"$dist/bin/cuprobe" report --json "$scratch/v.cup" >"$scratch/v.report" || failed=1
+	version=$(sed -n 's/.*"cupti":\([0-9]*\).*/\1/p' "$scratch/v.report" | head -1)
 	"$dist/bin/cuprobe" export -f chrome -o "$scratch/v.json" "$scratch/v.cup" || failed=1
 	if python3 "$here/truth_check.py" --no-calls "$scratch/v.truth" "$scratch/v.json" \
 		>"$scratch/v.log" 2>&1; then
-		echo "PASS counts with $name ($folder): $(grep -c ^PASS "$scratch/v.log") equal"
+		echo "PASS counts with $name, CUPTI $version ($folder): $(grep -c ^PASS "$scratch/v.log") equal"
 	else
-		echo "FAIL counts with $name ($folder)"
+		echo "FAIL counts with $name, CUPTI $version ($folder)"
 		grep -v ^PASS "$scratch/v.log" | sed 's/^FAIL/    wrong:/'
 		failed=1
 	fi
