@@ -41,6 +41,7 @@ static const struct option_line lines[] = {
 	{'o', "output", "FILE", "write to FILE"},
 	{'f', "format", "FORMAT", "format of the output"},
 	{'j', "json", NULL, "print JSON instead of tables"},
+	{'n', "nvtx", NULL, "NVTX ranges and the GPU work inside, and no other kind"},
 	{'m', "mangled", NULL, "names as they are in the binary"},
 	{'q', "quiet", NULL, "no progress, no messages but errors"},
 	{'h', "help", NULL, "print this"},
@@ -174,6 +175,9 @@ static int parse_option(struct options *o, int letter, bool *nodes)
 		return 0;
 	case 'm':
 		o->mangled = true;
+		return 0;
+	case 'n':
+		o->nvtx = true;
 		return 0;
 	default:
 		o->quiet = true;

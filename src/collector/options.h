@@ -29,6 +29,7 @@ struct options {
 	const char *output;  /* -o; NULL */
 	const char *format;  /* -f; NULL */
 	bool json;	     /* --json */
+	bool nvtx;	     /* --nvtx */
 	bool mangled;	     /* --mangled */
 	bool quiet;	     /* -q */
 	char **args;	     /* what is left, NULL terminated */

@@ -6,6 +6,7 @@
 
 #include "src/collector/destination.h"
 #include "src/collector/error.h"
+#include "src/collector/nvtx_report.h"
 #include "src/collector/options.h"
 #include "src/collector/stats.h"
 #include "src/collector/summary.h"
@@ -19,11 +20,32 @@ static const struct verb_options report_options = {
 		 "share of each device, and whether anything was lost.",
 	.examples = "    cuprobe report cuprobe.cup\n"
 		    "    cuprobe report --kinds=kernel,memcpy -p 4711 cuprobe.cup\n"
+		    "    cuprobe report --nvtx cuprobe.cup\n"
 		    "    cuprobe report --json cuprobe.cup | jq '.kernels[0]'\n",
-	.accepts = "pKojmq",
+	.accepts = "pKnojmq",
 };
 
-static int report_print(struct view *v, struct stats *s)
+struct report {
+	struct stats *stats;
+	struct nvtx_report *nvtx; /* NULL unless asked for */
+};
+
+static int report_event(void *report, const struct event *e)
+{
+	struct report *r = report;
+	int err = stats_event(r->stats, e);
+
+	return err || !r->nvtx ? err : nvtx_report_event(r->nvtx, e);
+}
+
+static int report_finish(struct report *r, const struct view *v)
+{
+	int err = stats_finish(r->stats);
+
+	return err || !r->nvtx ? err : nvtx_report_finish(r->nvtx, v->info.end_ns);
+}
+
+static int report_print(struct view *v, struct report *r)
 {
 	const struct options *o = v->options;
 	struct destination out;
@@ -32,18 +54,19 @@ static int report_print(struct view *v, struct stats *s)
 		.width = o->output ? 0 : terminal_width(STDOUT_FILENO),
 		.info = &v->info,
 		.ends_early = view_ends_early(v),
-		.probes = o->probes,
+		.probes = o->nvtx ? 0 : o->probes,
 		.pids = o->pids,
 		.pid_count = o->pid_count,
+		.nvtx = r->nvtx,
 	};
 	int err = destination_open(&out, o->output), close_err;
 
 	if (err)
 		return fail("cannot write '%s': %s", o->output, strerror(-err));
 	opts.out = out.file;
-	err = stats_finish(s);
+	err = report_finish(r, v);
 	if (!err)
-		err = summary_print(s, v->model, &opts);
+		err = summary_print(r->stats, v->model, &opts);
 	close_err = destination_close(&out, !err);
 	err = err ? err : close_err;
 	return err ? fail("cannot print the tables of '%s': %s", v->path, strerror(-err))
@@ -52,7 +75,7 @@ static int report_print(struct view *v, struct stats *s)
 
 int verb_report(int argc, char **argv)
 {
-	struct stats *s = NULL;
+	struct report r = {0};
 	struct options o;
 	struct view v;
 	int status;
@@ -60,15 +83,17 @@ int verb_report(int argc, char **argv)
 	if (!options_parse(&o, &report_options, argc, argv, &status))
 		goto out_options;
 	status = view_open(&v, &o);
-	if (!status && stats_open(&s, v.model, o.mangled))
+	if (!status &&
+	    (stats_open(&r.stats, v.model, o.mangled) || (o.nvtx && nvtx_report_open(&r.nvtx))))
 		status = fail("cannot sum up '%s': out of memory", v.path);
 	if (!status) {
-		v.sink = (struct event_sink){stats_event, s};
+		v.sink = (struct event_sink){report_event, &r};
 		status = view_play(&v);
 	}
 	if (!status)
-		status = report_print(&v, s);
-	stats_free(s);
+		status = report_print(&v, &r);
+	nvtx_report_free(r.nvtx);
+	stats_free(r.stats);
 	view_close(&v);
 out_options:
 	options_free(&o);

@@ -10,6 +10,7 @@
 #include "src/collector/json.h"
 #include "src/collector/model.h"
 #include "src/collector/names.h"
+#include "src/collector/nvtx_report.h"
 #include "src/collector/stats.h"
 #include "src/collector/table.h"
 
@@ -271,6 +272,8 @@ int summary_print(struct stats *s, struct model *m, const struct summary_opts *o
 		if (opts->probes & 1u << sections[i].probe)
 			err = print_section(s, &sections[i], opts);
 	}
+	if (!err && opts->nvtx)
+		err = nvtx_report_print(opts->nvtx, opts);
 	if (err)
 		return err;
 	print_graph_notice(s, opts);

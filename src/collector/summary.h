@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 struct model;
+struct nvtx_report;
 struct session_info;
 struct stats;
 
@@ -22,6 +23,7 @@ struct summary_opts {
 	__u32 probes;			 /* bit n: show the tables that probe n fills */
 	const pid_t *pids;		 /* of these only; NULL: of all */
 	unsigned int pid_count;
+	struct nvtx_report *nvtx; /* NULL: no table of NVTX ranges */
 };
 
 /* After stats_finish. 0 or a negative errno. */
