@@ -2,7 +2,9 @@
 #include "src/collector/nvtx_names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/collector/model.h"
 #include "src/collector/process.h"
@@ -80,6 +82,39 @@ const char *process_object_name(const struct process *p, enum cuprobe_object obj
 				__u32 id)
 {
 	return name_find(p, &p->private->nvtx.objects[object], pair_key(context, id));
+}
+
+const char *nvtx_payload_text(const struct process *p, const struct cuprobe_nvtx *n,
+			      char room[NVTX_PAYLOAD_ROOM])
+{
+	__u32 bits = (__u32)n->payload;
+	double real;
+	float single;
+
+	memcpy(&real, &n->payload, sizeof(real));
+	memcpy(&single, &bits, sizeof(single));
+	switch (n->payload_type) {
+	case CUPROBE_NVTX_PAYLOAD_U64:
+	case CUPROBE_NVTX_PAYLOAD_U32:
+		snprintf(room, NVTX_PAYLOAD_ROOM, "%llu", n->payload);
+		return room;
+	case CUPROBE_NVTX_PAYLOAD_S64:
+		snprintf(room, NVTX_PAYLOAD_ROOM, "%lld", (__s64)n->payload);
+		return room;
+	case CUPROBE_NVTX_PAYLOAD_S32:
+		snprintf(room, NVTX_PAYLOAD_ROOM, "%d", (__s32)bits);
+		return room;
+	case CUPROBE_NVTX_PAYLOAD_DOUBLE:
+		snprintf(room, NVTX_PAYLOAD_ROOM, "%.17g", real);
+		return room;
+	case CUPROBE_NVTX_PAYLOAD_FLOAT:
+		snprintf(room, NVTX_PAYLOAD_ROOM, "%.9g", (double)single);
+		return room;
+	case CUPROBE_NVTX_PAYLOAD_TEXT:
+		return process_string(p, bits, NULL);
+	default:
+		return NULL;
+	}
 }
 
 const char *nvtx_kind_name(unsigned int kind)

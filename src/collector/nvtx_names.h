@@ -29,6 +29,14 @@ const char *process_nvtx_category(const struct process *p, __u32 domain, __u32 c
 const char *process_object_name(const struct process *p, enum cuprobe_object object, __u32 context,
 				__u32 id);
 
+/*
+ * The payload as text, NULL when there is none. It may lie in `room`, else it is valid as long as
+ * the model. Numbers are as in JSON, where they are finite.
+ */
+#define NVTX_PAYLOAD_ROOM 40
+const char *nvtx_payload_text(const struct process *p, const struct cuprobe_nvtx *n,
+			      char room[NVTX_PAYLOAD_ROOM]);
+
 /* "push", "pop", ... */
 const char *nvtx_kind_name(unsigned int kind);
 

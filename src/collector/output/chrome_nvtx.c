@@ -6,7 +6,6 @@
 #include "src/collector/output/chrome.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,52 +78,28 @@ static char *put_word(char *p, const char *key, const char *name, __u32 number)
 	return PUT(p, ",");
 }
 
-static char *put_real(char *p, double value)
+/* Text of any length that a payload can have. */
+static char *put_long_text(struct sink *s, char *p, const char *text)
 {
-	/* JSON has no words for what is no number. */
-	return p + sprintf(p, isfinite(value) ? "%.17g" : "\"%f\"", value);
-}
-
-static char *put_payload_text(struct sink *s, char *p, const struct process *process, __u32 id)
-{
-	const char *text = process_string(process, id, NULL);
-
 	output_done(s->out, p);
 	p = output_room(s->out, PAYLOAD_MOST_BYTES * JSON_GROWTH + CHROME_ARGS_BYTES);
-	return put_quoted(p, text ? text : "?", PAYLOAD_MOST_BYTES);
+	return put_quoted(p, text, PAYLOAD_MOST_BYTES);
 }
 
 static char *put_payload(struct sink *s, char *p, const struct process *process,
 			 const struct cuprobe_nvtx *n)
 {
-	__u32 bits = (__u32)n->payload;
-	double real;
-	float single;
+	char room[NVTX_PAYLOAD_ROOM];
+	const char *text = nvtx_payload_text(process, n, room);
 
-	if (!n->payload_type || n->payload_type > CUPROBE_NVTX_PAYLOAD_TEXT)
+	if (!text)
 		return p;
 	p = put_key(p, "payload");
-	switch (n->payload_type) {
-	case CUPROBE_NVTX_PAYLOAD_S64:
-		p = put_s64(p, (__s64)n->payload);
-		break;
-	case CUPROBE_NVTX_PAYLOAD_S32:
-		p = put_s64(p, (__s32)bits);
-		break;
-	case CUPROBE_NVTX_PAYLOAD_DOUBLE:
-		memcpy(&real, &n->payload, sizeof(real));
-		p = put_real(p, real);
-		break;
-	case CUPROBE_NVTX_PAYLOAD_FLOAT:
-		memcpy(&single, &bits, sizeof(single));
-		p = put_real(p, (double)single);
-		break;
-	case CUPROBE_NVTX_PAYLOAD_TEXT:
-		p = put_payload_text(s, p, process, bits);
-		break;
-	default:
-		p = put_u64(p, n->payload);
-	}
+	/* JSON has no numbers for NaN and infinity. */
+	if (text != room || !strpbrk(text, "0123456789"))
+		p = put_long_text(s, p, text);
+	else
+		p = put_bytes(p, text, strlen(text));
 	return PUT(p, ",");
 }
 
@@ -150,10 +125,12 @@ static char *put_attributes(struct sink *s, char *p, const struct process *proce
 
 static char *put_range_arguments(struct sink *s, char *p, const struct nvtx_range *r)
 {
+	const char *end_payload = process_string(r->process, r->end_payload, NULL);
+
 	p = put_attributes(s, p, r->process, &r->start);
-	if (r->end_payload) {
+	if (end_payload) {
 		p = put_key(p, "payload at the end");
-		p = put_payload_text(s, p, r->process, r->end_payload);
+		p = put_long_text(s, p, end_payload);
 		*p++ = ',';
 	}
 	if (r->unfinished)

@@ -5,6 +5,7 @@
 
 #include "src/collector/model.h"
 #include "src/collector/names.h"
+#include "src/collector/nvtx_names.h"
 #include "src/collector/output/text.h"
 
 #define FIELD(record, member, type)                                                                \
@@ -146,12 +147,12 @@ static const struct field overhead_fields[] = {
 
 static const struct field nvtx_fields[] = {
 	FIELD(nvtx, thread, THREAD),
-	AS("nvtx_kind", nvtx, kind, U8),
+	AS("nvtx_kind", nvtx, kind, NVTX_KIND),
 	BRIEF_AS("nvtx_range", nvtx, range, KNOWN),
-	AS("nvtx_domain", nvtx, domain, U32),
-	AS("nvtx_category", nvtx, category, U32),
+	BRIEF_AS("nvtx_domain", nvtx, domain, NVTX_DOMAIN),
+	BRIEF_AS("nvtx_category", nvtx, category, NVTX_CATEGORY),
 	AS("nvtx_level", nvtx, level, S32),
-	AS("nvtx_payload", nvtx, payload, U64),
+	BRIEF_AS("nvtx_payload", nvtx, payload, NVTX_PAYLOAD),
 	AS("nvtx_payload_type", nvtx, payload_type, U8),
 	AS("nvtx_color", nvtx, color, U32),
 	{0},
@@ -188,6 +189,7 @@ static __u64 field_raw(const struct field *f, const struct event *e)
 	case FIELD_U64:
 	case FIELD_KNOWN:
 	case FIELD_ADDRESS:
+	case FIELD_NVTX_PAYLOAD:
 		memcpy(&u64, at, sizeof(u64));
 		return u64;
 	case FIELD_U16:
@@ -199,6 +201,7 @@ static __u64 field_raw(const struct field *f, const struct event *e)
 	case FIELD_MEMORY:
 	case FIELD_API_DOMAIN:
 	case FIELD_MEMORY_OP:
+	case FIELD_NVTX_KIND:
 		return *at;
 	default:
 		memcpy(&u32, at, sizeof(u32));
@@ -222,6 +225,8 @@ bool field_number(const struct field *f, const struct event *e, __u64 *ret)
 		*ret = raw;
 		return raw != CUPROBE_NO_ID;
 	case FIELD_S32:
+	case FIELD_NVTX_PAYLOAD:
+		return false;
 	case FIELD_PRIORITY:
 		*ret = (__u64)(__s64)(__s32)raw;
 		return f->type == FIELD_S32 || (__s32)raw != CUPROBE_NO_PRIORITY;
@@ -233,6 +238,7 @@ bool field_number(const struct field *f, const struct event *e, __u64 *ret)
 
 const char *field_text(const struct field *f, const struct event *e)
 {
+	static char payload[NVTX_PAYLOAD_ROOM];
 	__u64 raw = field_raw(f, e);
 
 	switch (f->type) {
@@ -247,6 +253,14 @@ const char *field_text(const struct field *f, const struct event *e)
 		return raw == CUPROBE_API_RUNTIME ? "runtime" : "driver";
 	case FIELD_MEMORY_OP:
 		return memory_op_name((unsigned int)raw);
+	case FIELD_NVTX_KIND:
+		return nvtx_kind_name((unsigned int)raw);
+	case FIELD_NVTX_DOMAIN:
+		return process_nvtx_domain(e->process, (__u32)raw);
+	case FIELD_NVTX_CATEGORY:
+		return process_nvtx_category(e->process, e->nvtx->domain, (__u32)raw);
+	case FIELD_NVTX_PAYLOAD:
+		return nvtx_payload_text(e->process, e->nvtx, payload);
 	default:
 		return NULL;
 	}

@@ -12,6 +12,7 @@
 
 #include "src/collector/capture.h"
 #include "src/collector/model.h"
+#include "src/collector/nvtx_names.h"
 #include "src/collector/output/fields.h"
 #include "src/collector/output/file.h"
 #include "src/collector/output/text.h"
@@ -74,7 +75,7 @@ static char *put_text(struct sink *s, char *p, const char *text, size_t bytes)
 	return p;
 }
 
-static char *pad_to(char *p, char *start, int width)
+static char *pad_to(char *p, const char *start, int width)
 {
 	while (p - start < width)
 		*p++ = ' ';
@@ -165,10 +166,15 @@ static char *put_xyz(char *p, const __u32 xyz[3], char between)
 	return p;
 }
 
-static char *put_detail(char *p, const struct field *f, const struct event *e)
+static char *put_detail(struct sink *s, char *p, const struct field *f, const struct event *e)
 {
+	const char *text = f->type >= FIELD_NVTX_KIND ? field_text(f, e) : NULL;
 	__u64 value;
 
+	if (text) {
+		p = put_bytes(PUT(p, " "), f->name, strlen(f->name));
+		return put_text(s, PUT(p, "="), text, strlen(text));
+	}
 	if (f->type != FIELD_XYZ && (!field_number(f, e, &value) || !value))
 		return p;
 	*p++ = ' ';
@@ -179,12 +185,23 @@ static char *put_detail(char *p, const struct field *f, const struct event *e)
 	return f->type == FIELD_ADDRESS ? put_hex(p, value) : put_number(p, f, value);
 }
 
+static char *put_kind(char *p, const struct event *e)
+{
+	const char *kind = probe_name(e->probe), *start = p;
+
+	p = put_bytes(p, kind, strlen(kind));
+	if (e->probe == CUPROBE_PROBE_nvtx) {
+		kind = nvtx_kind_name(e->nvtx->kind);
+		p = put_bytes(PUT(p, " "), kind, strlen(kind));
+	}
+	return pad_to(p, start, 14);
+}
+
 static int text_event(struct sink *s, const struct event *e)
 {
 	__u64 base_ns = s->opts.info ? s->opts.info->start_ns : 0;
 	__u64 start_ns, end_ns;
 	const struct field *f = probe_fields(e->probe);
-	const char *kind = probe_name(e->probe);
 	struct event_name name;
 	char *p, *start;
 	bool timed;
@@ -201,12 +218,11 @@ static int text_event(struct sink *s, const struct event *e)
 	p = pad_left(put_u64(p, e->process->pid), start, 7);
 	p = put_where(PUT(p, "  "), e);
 	*p++ = ' ';
-	start = p;
-	p = pad_to(put_bytes(p, kind, strlen(kind)), start, 14);
+	p = put_kind(p, e);
 	p = timed ? put_duration(p, end_ns - start_ns) : PUT(p, "          -");
 	p = put_text(s, PUT(p, "  "), name.text, name.bytes);
 	for (; f->name; f++)
-		p = f->brief ? put_detail(p, f, e) : p;
+		p = f->brief ? put_detail(s, p, f, e) : p;
 	output_done(s->out, PUT(p, "\n"));
 	return s->out->err;
 }
