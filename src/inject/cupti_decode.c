@@ -114,13 +114,15 @@ static bool record_step(struct record *record, __u8 *data, const __u8 *end)
 static bool record_next(struct record *record, __u8 *data, size_t valid_bytes, bool cupti_alive)
 {
 	CUpti_Activity *activity = (CUpti_Activity *)(void *)record->at;
+	CUptiResult result;
 
 	if (!cupti_alive)
 		return record_step(record, data, data + valid_bytes);
-	if (cuprobe_cupti.ActivityGetNextRecord(data, valid_bytes, &activity) != CUPTI_SUCCESS)
-		return false;
+	result = cuprobe_cupti.ActivityGetNextRecord(data, valid_bytes, &activity);
 	record->at = (__u8 *)activity;
-	return true;
+	if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		cuprobe_ledger_unknown_add(1); /* the rest of the buffer cannot be read */
+	return result == CUPTI_SUCCESS;
 }
 
 /* CUPTI's documentation leaves the freeing of this to its client. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/cupti_kinds.h"
 
+#include <stdio.h>
+
 #include "cuprobe/abi.h"
 #include "src/inject/clock.h"
 #include "src/inject/cupti_api.h"
@@ -28,6 +30,7 @@ struct kind {
 	bool on;
 	__u32 refusals;
 	__u64 retry_ns;
+	CUptiResult refused_with; /* CUPTI_SUCCESS: nothing that has not been reported */
 };
 
 #define KIND(kind, probes, ...)                                                                    \
@@ -143,9 +146,34 @@ static void kind_refused(struct kind *kind, CUptiResult result)
 	kind->refusals++;
 	kind->retry_ns = cuprobe_clock_now() + (delay < RETRY_LAST_NS ? delay : RETRY_LAST_NS);
 	if (kind->refusals == (result == CUPTI_ERROR_NOT_INITIALIZED ? QUIET_REFUSALS : 1))
-		cuprobe_notice_message(CUPROBE_ERROR, (int)result, remedy_for(result),
-				       "CUPTI refuses activity kind %s: %s", kind->name,
-				       cuprobe_cupti_result(result));
+		kind->refused_with = result;
+}
+
+/* One message for all kinds that were refused for the same reason. */
+static void refusals_report_for(CUptiResult result)
+{
+	char names[CUPROBE_NOTICE_TEXT / 2] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < KINDS; i++) {
+		if (kinds[i].refused_with != result)
+			continue;
+		if (used < sizeof(names))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+						 used ? ", " : "", kinds[i].name);
+		kinds[i].refused_with = CUPTI_SUCCESS;
+	}
+	cuprobe_notice_message(CUPROBE_ERROR, (int)result, remedy_for(result),
+			       "CUPTI refuses the activity kinds %s: %s", names,
+			       cuprobe_cupti_result(result));
+}
+
+static void refusals_report(void)
+{
+	for (size_t i = 0; i < KINDS; i++) {
+		if (kinds[i].refused_with != CUPTI_SUCCESS)
+			refusals_report_for(kinds[i].refused_with);
+	}
 }
 
 static void kind_switch_on(struct kind *kind, bool cuda_up)
@@ -189,6 +217,7 @@ __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
 		if (kind->on && kind->probes != DATA_PROBES)
 			active |= kind->probes;
 	}
+	refusals_report();
 	return active;
 }
 

@@ -26,6 +26,7 @@ static atomic_uint gate = GATE_CLOSED;
 
 /* Set by the application's thread when cuptiFinalize() has returned; read by the control thread. */
 static atomic_bool finalized;
+static CUptiResult finalize_result; /* released by `finalized` */
 
 static CUpti_SubscriberHandle subscriber;
 static _Atomic __u64 begun_ns;
@@ -60,8 +61,9 @@ static void finalize_now(void)
 {
 	int saved_errno = errno;
 
-	cuprobe_cupti.Finalize();
-	cuprobe_buffers_retire();
+	finalize_result = cuprobe_cupti.Finalize();
+	if (finalize_result == CUPTI_SUCCESS)
+		cuprobe_buffers_retire();
 	atomic_store_explicit(&finalized, true, memory_order_release);
 	cuprobe_control_wake();
 	errno = saved_errno;
@@ -207,13 +209,35 @@ void cuprobe_session_release(void)
 		atomic_fetch_or_explicit(&gate, GATE_ARMED, memory_order_release);
 }
 
+static void release_failed(const char *function, CUptiResult result)
+{
+	cuprobe_notice_message(CUPROBE_WARNING, (int)result, NULL,
+			       "CUPTI may keep slowing the program: %s: %s", function,
+			       cuprobe_cupti_result(result));
+}
+
+static void unsubscribe(void)
+{
+	CUptiResult result = cuprobe_cupti.Unsubscribe(subscriber);
+
+	if (result != CUPTI_SUCCESS)
+		release_failed("cuptiUnsubscribe", result);
+}
+
 bool cuprobe_session_released(void)
 {
-	if (finalizing)
-		return atomic_load_explicit(&finalized, memory_order_acquire);
+	if (finalizing) {
+		if (!atomic_load_explicit(&finalized, memory_order_acquire))
+			return false;
+		if (finalize_result != CUPTI_SUCCESS) {
+			release_failed("cuptiFinalize", finalize_result);
+			unsubscribe();
+		}
+		return true;
+	}
 	if (!gate_close(0))
 		return false;
-	cuprobe_cupti.Unsubscribe(subscriber);
+	unsubscribe();
 	return true;
 }
 

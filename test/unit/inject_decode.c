@@ -314,6 +314,28 @@ static void goes_on_after_a_kind_it_does_not_know(void **state)
 	assert_int_equal(cuprobe_ledger_unknown, unknown + 2);
 }
 
+static CUptiResult CUPTIAPI next_record_fails(uint8_t *buffer, size_t valid,
+					      CUpti_Activity **record)
+{
+	return *record ? CUPTI_ERROR_INVALID_KIND : next_record(buffer, valid, record);
+}
+
+static void counts_what_cupti_cannot_read(void **state)
+{
+	size_t before = fake[CUPROBE_PROBE_kernel].count;
+	__u64 unknown = cuprobe_ledger_unknown;
+
+	(void)state;
+	version_set(22);
+	kernel_put(208);
+	kernel_put(208);
+	cuprobe_cupti.ActivityGetNextRecord = next_record_fails;
+	decode();
+	cuprobe_cupti.ActivityGetNextRecord = next_record;
+	assert_int_equal(fake[CUPROBE_PROBE_kernel].count, before + 1);
+	assert_int_equal(cuprobe_ledger_unknown, unknown + 1);
+}
+
 static void never_reads_past_the_valid_part(void **state)
 {
 	size_t before = fake[CUPROBE_PROBE_kernel].count;
@@ -388,6 +410,7 @@ int main(void)
 		cmocka_unit_test(puts_impossible_times_into_the_ledger_only),
 		cmocka_unit_test(discards_what_nobody_wants),
 		cmocka_unit_test(goes_on_after_a_kind_it_does_not_know),
+		cmocka_unit_test(counts_what_cupti_cannot_read),
 		cmocka_unit_test(never_reads_past_the_valid_part),
 		cmocka_unit_test(walks_on_its_own_when_cupti_is_gone),
 		cmocka_unit_test(counts_thrown_away_records_by_probe),

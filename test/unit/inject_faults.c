@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the library does when CUPTI refuses: each case runs this program again as a child, with the
+ * simulator told to fail, and looks at how the child fared.
+ */
+#include "test/unit/workload.h"
+
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EVERYTHING ((1u << CUPROBE_PROBE_COUNT) - 1)
+
+extern char **environ;
+
+struct outcome {
+	int status; /* of the child, as waitpid() gives it; 0: it ended well */
+	int state;  /* while everything was wanted for some time */
+	int end;    /* after nobody wanted anything any more */
+	unsigned int messages, balances;
+	unsigned long long kernels, memsets, apis, unknown;
+};
+
+static int child_main(void)
+{
+	int during;
+
+	workload_init();
+	workload_start(2);
+	atomic_store(&workload.wanted, EVERYTHING);
+	for (int ms = 0; ms < 2000 && workload.state == CUPROBE_STATE_DORMANT; ms++)
+		workload_sleep_ms(1);
+	workload_sleep_ms(400);
+	during = workload.state;
+	atomic_store(&workload.wanted, CUPROBE_METADATA_PROBES);
+	workload_await(CUPROBE_STATE_DORMANT, 5000);
+	workload_stop();
+	cuprobe_control_finish(2000000000);
+	printf("%d %d %u %d %llu %llu %llu %llu\n", during, workload.state, workload.messages,
+	       workload_balances(), workload.delivered[CUPROBE_PROBE_kernel],
+	       workload.delivered[CUPROBE_PROBE_memset], workload.delivered[CUPROBE_PROBE_api],
+	       cuprobe_ledger_unknown);
+	return 0;
+}
+
+static void outcome_read(int fd, struct outcome *o)
+{
+	char line[256];
+	ssize_t bytes = read(fd, line, sizeof(line) - 1);
+
+	close(fd);
+	assert_true(bytes > 0);
+	line[bytes] = 0;
+	assert_int_equal(sscanf(line, "%d %d %u %u %llu %llu %llu %llu", &o->state, &o->end,
+				&o->messages, &o->balances, &o->kernels, &o->memsets, &o->apis,
+				&o->unknown),
+			 8);
+}
+
+/* Runs the child with these orders for the simulator. */
+static struct outcome with(const char *orders)
+{
+	char *const arguments[] = {(char *)"inject_faults", (char *)"child", NULL};
+	posix_spawn_file_actions_t actions;
+	struct outcome outcome;
+	int pipes[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(pipes), 0);
+	setenv("MOCK_DO", orders, 1);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
+	posix_spawn_file_actions_addclose(&actions, pipes[0]);
+	assert_int_equal(posix_spawn(&pid, "/proc/self/exe", &actions, NULL, arguments, environ),
+			 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(pipes[1]);
+	assert_int_equal(waitpid(pid, &outcome.status, 0), pid);
+	outcome_read(pipes[0], &outcome);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(outcome.balances, 1);
+	return outcome;
+}
+
+static void delivers_when_nothing_fails(void **state)
+{
+	struct outcome o = with("");
+
+	(void)state;
+	assert_int_equal(o.state, CUPROBE_STATE_ACTIVE);
+	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
+	assert_true(o.kernels && o.memsets && o.apis);
+	assert_int_equal(o.unknown, 0);
+}
+
+static void says_so_when_it_cannot_begin(void **state)
+{
+	static const char *const calls[] = {"cuptiSubscribe_v2", "cuptiActivityRegisterCallbacks"};
+	char orders[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct outcome o;
+
+		snprintf(orders, sizeof(orders), "fail %s CUPTI_ERROR_UNKNOWN", calls[i]);
+		o = with(orders);
+		assert_int_equal(o.state, CUPROBE_STATE_FAILED);
+		assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
+		assert_true(o.messages > 0);
+		assert_int_equal(o.kernels, 0);
+	}
+}
+
+static void yields_to_a_rival(void **state)
+{
+	struct outcome o = with("rival torch");
+
+	(void)state;
+	assert_int_equal(o.state, CUPROBE_STATE_YIELDED);
+	assert_int_equal(o.kernels, 0);
+	assert_true(o.messages > 0);
+}
+
+static void goes_on_with_the_kinds_that_are_not_refused(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	/* The first that is enabled without a dump is the kernels' kind. */
+	o = with("fail cuptiActivityEnable CUPTI_ERROR_INSUFFICIENT_PRIVILEGES nth=1");
+	assert_int_equal(o.state, CUPROBE_STATE_ACTIVE);
+	assert_int_equal(o.kernels, 0);
+	assert_true(o.memsets && o.apis);
+	assert_true(o.messages > 0);
+	o = with("fail cuptiActivityEnable CUPTI_ERROR_INSUFFICIENT_PRIVILEGES");
+	assert_int_equal(o.state, CUPROBE_STATE_ACTIVE);
+	assert_int_equal(o.memsets, 0);
+	assert_in_range(o.messages, 1, 3); /* one, and its replays */
+	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
+}
+
+static void lives_with_every_other_call_failing(void **state)
+{
+	static const char *const calls[] = {
+		"cuptiActivityEnableAndDump",
+		"cuptiActivityDisable",
+		"cuptiActivityFlushAll",
+		"cuptiActivityRegisterTimestampCallback",
+		"cuptiActivityGetNumDroppedRecords",
+		"cuptiActivityConfigureUnifiedMemoryCounter",
+		"cuptiSetThreadIdType",
+		"cuptiGetCallbackName",
+		"cuptiGetTimestamp",
+		"cuptiEnableDomain",
+		"cuptiUnsubscribe",
+		"cuptiFinalize",
+	};
+	char orders[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct outcome o;
+
+		snprintf(orders, sizeof(orders), "fail %s CUPTI_ERROR_UNKNOWN", calls[i]);
+		o = with(orders);
+		if (o.state != CUPROBE_STATE_ACTIVE || o.end != CUPROBE_STATE_DORMANT)
+			fail_msg("%s: state %d, then %d", calls[i], o.state, o.end);
+		if (strcmp(calls[i], "cuptiActivityFlushAll") && !(o.kernels && o.apis))
+			fail_msg("%s: nothing was delivered", calls[i]);
+	}
+}
+
+static void waits_for_no_flush(void **state)
+{
+	struct outcome o = with("delay cuptiActivityFlushAll ms=1500 nth=2");
+
+	(void)state;
+	assert_int_equal(o.state, CUPROBE_STATE_ACTIVE);
+	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
+	assert_true(o.apis > 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(delivers_when_nothing_fails),
+		cmocka_unit_test(says_so_when_it_cannot_begin),
+		cmocka_unit_test(yields_to_a_rival),
+		cmocka_unit_test(goes_on_with_the_kinds_that_are_not_refused),
+		cmocka_unit_test(lives_with_every_other_call_failing),
+		cmocka_unit_test(waits_for_no_flush),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], "child"))
+		return child_main();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
