@@ -8,8 +8,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+void mock_truth_write(void) __attribute__((weak));
+
 static const struct app_mode modes[] = {
-	{"loop", "launch kernels (or graphs) from threads, copy, wait", loop_run},
+	{"loop", "launch kernels (or graphs) from threads, copy, wait", NULL, loop_run},
+	{"soak", "a million kernel records a second, through graphs", NULL, soak_run},
+	{"llm", "-n tokens of a language model, eager and then through a CUDA graph", llm_kernels,
+	 llm_run},
+	{"all", "every kind of call, -n times", NULL, all_run},
+	{"modules", "load a module, launch from it, unload it, -n times", NULL, modules_run},
+	{"fork-before", "fork, then both processes use CUDA", NULL, fork_before_run},
+	{"fork-after", "use CUDA, fork, the child leaves with _exit", NULL, fork_after_run},
+	{"fork-after-exit", "use CUDA, fork, the child leaves with exit", NULL,
+	 fork_after_exit_run},
+	{"fork-exec", "use CUDA, fork, the child executes this program", NULL, fork_exec_run},
+	{"fork-workers", "use CUDA while forked workers live, as data loaders do", NULL,
+	 fork_workers_run},
+	{"exit-handler", "launch in an exit handler", NULL, exit_handler_run},
+	{"exit-static", "launch in a static destructor", NULL, exit_static_run},
+	{"exit-quick", "leave with _exit", NULL, exit_quick_run},
+	{"exit-thread", "another thread calls exit", NULL, exit_thread_run},
+	{"exit-busy", "main returns while threads launch", NULL, exit_busy_run},
+	{"exit-main-thread", "main leaves with pthread_exit, another thread with exit", NULL,
+	 exit_main_thread_run},
+	{"exit-signal", "die of SIGTERM", NULL, exit_signal_run},
+	{"no-cuda", "make no CUDA call at all, for -d seconds", NULL, no_cuda_run},
+	{"rival", "profile itself with CUPTI after -d seconds, as torch.profiler does", NULL,
+	 rival_run},
 };
 
 static const char *const api_names[APP_APIS + 1] = {
@@ -25,7 +50,16 @@ struct arguments {
 	const struct app_mode *mode;
 };
 
-enum { KEY_GRAPH = 256, KEY_COPY, KEY_COPY_BYTES, KEY_SYNC, KEY_API, KEY_NAME, KEY_NAME_BYTES };
+enum {
+	KEY_GRAPH = 256,
+	KEY_COPY,
+	KEY_COPY_BYTES,
+	KEY_SYNC,
+	KEY_API,
+	KEY_NAME,
+	KEY_NAME_BYTES,
+	KEY_HOSTILE
+};
 
 static const struct argp_option options[] = {
 	{"count", 'n', "N", 0, "launches of each thread", 0},
@@ -34,7 +68,7 @@ static const struct argp_option options[] = {
 	{"threads", 't', "N", 0, "threads that launch (1)", 0},
 	{"streams", 's', "N", 0, "streams of each thread (1)", 0},
 	{"devices", 'g', "N", 0, "devices to spread the threads over (1)", 0},
-	{"kernels", 'k', "N", 0, "different kernels (4)", 0},
+	{"kernels", 'k', "N", 0, "different kernels (as many as there are names)", 0},
 	{"graph", KEY_GRAPH, "NODES", 0, "launch graphs of so many kernels", 0},
 	{"copy-every", KEY_COPY, "N", 0, "copy and memset after every N launches", 0},
 	{"copy-bytes", KEY_COPY_BYTES, "N", 0, "bytes of a copy (1 MiB)", 0},
@@ -43,6 +77,8 @@ static const struct argp_option options[] = {
 	 "runtime, runtime13, ex, cooperative, ptsz, driver, driver-ex, driver-ptsz or mixed", 0},
 	{"name", KEY_NAME, "NAME", 0, "name of the kernels", 0},
 	{"name-bytes", KEY_NAME_BYTES, "N", 0, "fill kernel names up to N bytes", 0},
+	{"hostile-names", KEY_HOSTILE, NULL, 0, "name the kernels so that careless outputs break",
+	 0},
 	{"quiet", 'q', NULL, 0, "do not print the rate", 0},
 	{0},
 };
@@ -54,6 +90,12 @@ void app_check(const char *what, int error)
 	fprintf(stderr, "mock_app: %s: %s (%d)\n", what, cudaGetErrorName((cudaError_t)error),
 		error);
 	exit(1);
+}
+
+void app_write_truth(void)
+{
+	if (mock_truth_write)
+		mock_truth_write();
 }
 
 static double parse_number(struct argp_state *state, const char *text, double least)
@@ -134,6 +176,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_NAME_BYTES:
 		o->name_bytes = (size_t)parse_number(state, arg, 1);
 		break;
+	case KEY_HOSTILE:
+		o->hostile = true;
+		break;
 	case 'q':
 		o->quiet = true;
 		break;
@@ -182,13 +227,10 @@ int main(int argc, char **argv)
 		.doc = "A CUDA program that does what it is told.\v",
 		.help_filter = help_filter,
 	};
-	struct arguments arguments = {.options = {.threads = 1,
-						  .streams = 1,
-						  .devices = 1,
-						  .kernels = 4,
-						  .copy_bytes = 1 << 20}};
+	struct arguments arguments = {
+		.options = {.threads = 1, .streams = 1, .devices = 1, .copy_bytes = 1 << 20}};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-	kernels_register(&arguments.options);
+	kernels_register(&arguments.options, arguments.mode->kernels);
 	return arguments.mode->run(&arguments.options);
 }

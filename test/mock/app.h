@@ -31,11 +31,13 @@ struct app_options {
 	enum app_api api;
 	const char *name;  /* of the kernels, in place of the built-in ones */
 	size_t name_bytes; /* longer names: filled up to so many bytes */
+	bool hostile;	   /* names that break careless outputs */
 	bool quiet;
 };
 
 struct app_mode {
 	const char *name, *help;
+	const char *const *kernels; /* names, NULL at the end; NULL: the built-in ones */
 	int (*run)(const struct app_options *options); /* the exit status */
 };
 
@@ -44,7 +46,7 @@ void app_check(const char *what, int error);
 #define CHECK(call) app_check(#call, (int)(call))
 
 /* app_kernels.c */
-void kernels_register(const struct app_options *options);
+void kernels_register(const struct app_options *options, const char *const *names);
 unsigned int kernels_count(void);
 const void *kernel_host(unsigned int number); /* what cudaLaunchKernel takes */
 const char *kernel_symbol(unsigned int number);
@@ -52,6 +54,40 @@ void kernel_launch(unsigned int number, enum app_api api, cudaStream_t stream);
 
 /* app_loop.c */
 int loop_run(const struct app_options *options);
+int soak_run(const struct app_options *options);
+void loop_report(const struct app_options *options, uint64_t done, uint64_t since_ns);
 uint64_t app_now(void);
+void app_sleep_until(uint64_t time_ns);
+
+/* app_llm.c */
+extern const char *const llm_kernels[];
+int llm_run(const struct app_options *options);
+
+/* app_all.c */
+int all_run(const struct app_options *options);
+int modules_run(const struct app_options *options);
+
+/* app_fork.c */
+int fork_before_run(const struct app_options *options);
+int fork_after_run(const struct app_options *options);
+int fork_after_exit_run(const struct app_options *options);
+int fork_exec_run(const struct app_options *options);
+int fork_workers_run(const struct app_options *options);
+
+/* app_exit.c */
+int exit_handler_run(const struct app_options *options);
+int exit_static_run(const struct app_options *options);
+int exit_quick_run(const struct app_options *options);
+int exit_thread_run(const struct app_options *options);
+int exit_busy_run(const struct app_options *options);
+int exit_main_thread_run(const struct app_options *options);
+int exit_signal_run(const struct app_options *options);
+int no_cuda_run(const struct app_options *options);
+
+/* app_rival.c */
+int rival_run(const struct app_options *options);
+
+/* The simulator's ground truth, now; nothing where the program runs on a real driver. */
+void app_write_truth(void);
 
 #endif

@@ -28,6 +28,19 @@ static const char *const builtin_names[] = {
 	"_Z9transposePfPKfii",
 	"_Z13reduce_blocksILi256EfEvPKT0_PS0_i",
 	"ampere_sgemm_128x64_tn",
+	NULL,
+};
+
+static const char *const hostile_names[] = {
+	"quote\"and\\backslash",
+	"semicolon;in;the;name with blanks",
+	"control\001\n\r\t\033[31mbytes",
+	"bad utf-8 \xff\xfe\xc3(",
+	"{\"json\": [\"injection\"]}, <b>&amp;'",
+	"_Z6kernelIZ4mainEUlvE_EvT_",
+	"_ZnotMangled$%s%n%d",
+	"\xe2\x80\xaeright to left\xf0\x9f\x98\x80",
+	NULL,
 };
 
 static const char hosts[MAX_KERNELS]; /* their addresses stand for the host functions */
@@ -56,16 +69,25 @@ static char *kernel_make_name(const char *base, unsigned int number, size_t byte
 	return name;
 }
 
-void kernels_register(const struct app_options *options)
+void kernels_register(const struct app_options *options, const char *const *names)
 {
-	unsigned int builtin = sizeof(builtin_names) / sizeof(*builtin_names);
+	const char *const given[] = {options->name, NULL};
 	void **handle = __cudaRegisterFatBinary(NULL);
+	unsigned int bases = 0;
 
-	for (count = 0; count < options->kernels && count < MAX_KERNELS; count++) {
-		const char *base = options->name ? options->name : builtin_names[count % builtin];
-
-		symbols[count] = kernel_make_name(base, options->name ? count : count / builtin,
-						  options->name_bytes);
+	if (options->name)
+		names = given;
+	else if (options->hostile)
+		names = hostile_names;
+	else if (!names)
+		names = builtin_names;
+	while (names[bases])
+		bases++;
+	for (count = 0; count < MAX_KERNELS; count++) {
+		if (count == (options->kernels ? options->kernels : bases))
+			break;
+		symbols[count] =
+			kernel_make_name(names[count % bases], count / bases, options->name_bytes);
 		__cudaRegisterFunction(handle, &hosts[count], symbols[count], symbols[count], -1,
 				       NULL, NULL, NULL, NULL, NULL);
 	}

@@ -28,7 +28,7 @@ uint64_t app_now(void)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-static void sleep_until(uint64_t time_ns)
+void app_sleep_until(uint64_t time_ns)
 {
 	struct timespec ts = {.tv_sec = (time_t)(time_ns / NSEC_PER_SEC),
 			      .tv_nsec = (long)(time_ns % NSEC_PER_SEC)};
@@ -115,18 +115,28 @@ static void *worker_main(void *arg)
 		if (w->done % 16 == 0 && app_now() >= end)
 			break;
 		if (o->rate > 0)
-			sleep_until(start + (uint64_t)((double)w->done * 1e9 / o->rate));
+			app_sleep_until(start + (uint64_t)((double)w->done * 1e9 / o->rate));
 		worker_step(w);
 	}
 	CHECK(cudaDeviceSynchronize());
 	return NULL;
 }
 
+void loop_report(const struct app_options *options, uint64_t done, uint64_t since_ns)
+{
+	double seconds = (double)(app_now() - since_ns) / 1e9;
+
+	if (options->quiet)
+		return;
+	printf("%llu launches in %.3f s, %.0f/s\n", (unsigned long long)done, seconds,
+	       (double)done / seconds);
+	fflush(stdout);
+}
+
 int loop_run(const struct app_options *options)
 {
 	struct worker *workers = calloc(options->threads, sizeof(*workers));
 	uint64_t start = app_now(), done = 0;
-	double seconds;
 
 	for (unsigned int i = 0; i < options->threads; i++) {
 		workers[i].options = options;
@@ -138,10 +148,21 @@ int loop_run(const struct app_options *options)
 		pthread_join(workers[i].thread, NULL);
 		done += workers[i].done;
 	}
-	seconds = (double)(app_now() - start) / 1e9;
-	if (!options->quiet)
-		printf("%llu launches in %.3f s, %.0f/s\n", (unsigned long long)done, seconds,
-		       (double)done / seconds);
+	loop_report(options, done, start);
 	free(workers);
 	return 0;
+}
+
+/* A million kernel records a second for as long as asked: graphs, spread over many streams. */
+int soak_run(const struct app_options *options)
+{
+	struct app_options soak = *options;
+
+	if (!soak.graph_nodes)
+		soak.graph_nodes = 100;
+	if (soak.streams == 1)
+		soak.streams = 32;
+	if (soak.rate <= 0)
+		soak.rate = 1e6 / soak.graph_nodes / soak.threads;
+	return loop_run(&soak);
 }

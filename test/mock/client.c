@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BUFFER_BYTES (256 * 1024)
 #define MAX_KINDS 64
@@ -21,6 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the counts 
 static uint64_t counts[MAX_KINDS], invalid, early;
 static _Atomic uint64_t enters, exits;
 static CUpti_SubscriberHandle subscriber;
+static pid_t owner;
 
 static uint64_t clock_now(void)
 {
@@ -81,12 +83,15 @@ static void callback(void *userdata, CUpti_CallbackDomain domain, CUpti_Callback
 static void client_finish(void)
 {
 	const char *path = getenv("MOCK_CLIENT_OUT");
-	FILE *file = path ? fopen(path, "w") : NULL;
 	size_t dropped = 0;
+	FILE *file;
 
+	if (getpid() != owner)
+		return;
 	cuptiActivityFlushAll(0);
 	cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped);
 	cuptiUnsubscribe(subscriber);
+	file = path ? fopen(path, "w") : NULL;
 	if (!file)
 		return;
 	pthread_mutex_lock(&lock);
@@ -132,6 +137,7 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
 		cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
 	}
+	owner = getpid();
 	atexit(client_finish);
 	return 1;
 }

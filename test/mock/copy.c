@@ -196,3 +196,30 @@ FILL_SYNC(cuMemsetD32_v2, unsigned int)
 FILL_ASYNC(cuMemsetD8Async, unsigned char, false)
 FILL_ASYNC(cuMemsetD8Async_ptsz, unsigned char, true)
 FILL_ASYNC(cuMemsetD32Async, unsigned int, false)
+
+static CUresult migration_run(uint64_t address, uint64_t bytes, bool to_device, CUstream handle)
+{
+	struct memory_range range;
+	struct mock_op op = {.kind = MOCK_MIGRATION};
+	CUstream stream;
+	CUresult err = context_stream(handle, false, &stream);
+
+	if (err)
+		return err;
+	if (!memory_find(address, &range) || range.kind != CUPTI_ACTIVITY_MEMORY_KIND_MANAGED)
+		return CUDA_ERROR_INVALID_VALUE;
+	op.migration.address = address;
+	op.migration.bytes = bytes;
+	op.migration.to_device = to_device;
+	op.duration_ns = gpu_copy_ns(bytes, HTOD);
+	return gpu_submit(stream, &op);
+}
+
+MOCK_EXPORT CUresult CUDAAPI cuMemPrefetchAsync_v2(CUdeviceptr devPtr, size_t count,
+						   CUmemLocation location, unsigned int flags,
+						   CUstream hStream)
+{
+	DRIVER_BEGIN(cuMemPrefetchAsync_v2, devPtr, count, location, flags, hStream);
+	return DRIVER_END(migration_run(devPtr, count, location.type == CU_MEM_LOCATION_TYPE_DEVICE,
+					hStream));
+}

@@ -73,7 +73,8 @@ struct lane *lane_device(void); /* of what GPUs did; only with the drain lock */
 struct lane *lane_mine(void);	/* of what the calling thread did */
 void lane_put(struct lane *lane, uint32_t kind, const void *record, size_t bytes);
 void lane_flush_all(void);
-size_t lane_dropped(void); /* since it was asked last */
+void lane_given_back(const uint8_t *buffer); /* the client has it again */
+size_t lane_dropped(void);		     /* since it was asked last */
 void lane_reset(void);
 void lane_fold(void); /* tells the truth what lies undelivered */
 
@@ -83,6 +84,28 @@ void pending_drain(bool wait); /* reports what is done by now */
 void pending_force(void);      /* and what is not, with times of 0 */
 void pending_worker_start(void);
 void pending_worker_stop(void);
+
+/* cupti_deliver.c */
+#define DELIVERY_COUNTS MOCK_MAX_KINDS
+struct delivery {
+	struct delivery *next;
+	CUpti_BuffersCallbackCompleteFunc complete;
+	uint8_t *buffer;
+	size_t bytes, valid;
+	uint64_t due_ns; /* UINT64_MAX: when the client has unsubscribed */
+	uint32_t counts[DELIVERY_COUNTS];
+};
+void deliver_init(void); /* reads the script */
+void deliver(const struct delivery *delivery);
+void deliver_flush(void);	 /* waits for what is not held back on purpose */
+void deliver_unsubscribed(void); /* the moment that `complete after=unsubscribe` waits for */
+
+/* cupti_script.c */
+void script_check(void); /* the directives that libcupti obeys make sense */
+bool script_drops(uint32_t kind);
+bool script_changes(void); /* whether any record may have to be changed */
+void script_change(uint32_t kind, void *record);
+void script_emit(void); /* records whose time has come */
 
 /* cupti_record.c */
 size_t record_bytes(uint32_t kind); /* 0: not a kind of this version */
@@ -96,6 +119,7 @@ void record_memory(const struct mock_memory *memory);
 void record_pool(uint32_t op, const struct CUmemPoolHandle_st *pool, uint32_t correlation);
 void record_context(const struct CUctx_st *context);
 void record_stream(const struct CUstream_st *stream);
+void record_overhead_since(uint32_t kind, uint64_t start_ns);
 void record_existing(CUpti_ActivityKind kind);
 
 #endif

@@ -90,14 +90,19 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 
 MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityFlushAll(uint32_t flag)
 {
+	uint64_t start;
+
 	CUPTI_BEGIN();
 	if (!lane_registered())
 		return CUPTI_ERROR_INVALID_OPERATION;
+	start = cupti_time();
 	if (flag & CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
 		pending_force();
 	else
 		pending_drain(true);
+	record_overhead_since(CUPTI_ACTIVITY_OVERHEAD_CUPTI_BUFFER_FLUSH, start);
 	lane_flush_all();
+	deliver_flush();
 	return CUPTI_SUCCESS;
 }
 
@@ -146,6 +151,16 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableLatencyTimestamps(uint8_t en
 	CUPTI_BEGIN();
 	atomic_store(&latency, enable_ != 0);
 	return CUPTI_SUCCESS;
+}
+
+/* Which counters there are is settled: those of explicit migration. It needs a running CUDA. */
+MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
+	CUpti_ActivityUnifiedMemoryCounterConfig *config, uint32_t count)
+{
+	CUPTI_BEGIN();
+	if (!config || !count)
+		return CUPTI_ERROR_INVALID_PARAMETER;
+	return drv->initialized() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_INITIALIZED;
 }
 
 static CUptiResult attribute_check(const size_t *bytes, const void *value)

@@ -131,6 +131,7 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 	if (valid)
 		callback_reset();
 	pthread_mutex_unlock(&lock);
+	deliver_unsubscribed();
 	return valid ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
@@ -235,12 +236,17 @@ static void callback_call(struct mock_call *call, CUpti_ApiCallbackSite site)
 	cupti_in_callback -= site == CUPTI_API_EXIT;
 }
 
-static void call_enter(struct mock_call *call)
+static bool call_recorded(const struct mock_call *call)
 {
 	bool runtime = call->domain == CUPTI_CB_DOMAIN_RUNTIME_API;
 
-	if (activity_wanted(runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER) &&
-	    call->cbid < domain_size(call->domain)) {
+	return call->cbid < domain_size(call->domain) &&
+	       activity_wanted(runtime ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER);
+}
+
+static void call_enter(struct mock_call *call)
+{
+	if (call_recorded(call)) {
 		call->recorded = true;
 		call->enter_ns = cupti_time();
 	}
@@ -250,7 +256,7 @@ static void call_enter(struct mock_call *call)
 
 static void call_exit(struct mock_call *call)
 {
-	if (call->recorded)
+	if (call->recorded && call_recorded(call))
 		record_call(call, cupti_time());
 	if (callback_wanted(call->domain, call->cbid))
 		callback_call(call, CUPTI_API_EXIT);
@@ -306,12 +312,21 @@ static void tool_stream(bool created, struct CUstream_st *stream)
 
 static void tool_module(bool loaded, struct CUmod_st *module)
 {
+	uint64_t start = cupti_time();
 	CUpti_ModuleResourceData data = {
 		.moduleId = module->id, .cubinSize = module->image_bytes, .pCubin = module->image};
 
 	callback_resource(loaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED
 				 : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
 			  module->context, NULL, &data);
+	if (loaded)
+		record_overhead_since(CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, start);
+}
+
+static void tool_initialized(void)
+{
+	if (activity_wanted(CUPTI_ACTIVITY_KIND_DEVICE))
+		record_existing(CUPTI_ACTIVITY_KIND_DEVICE);
 }
 
 static void tool_teardown(void)
@@ -322,6 +337,7 @@ static void tool_teardown(void)
 
 const struct mock_tools cupti_tools = {
 	.path = MOCK_CUPTI_NAME,
+	.initialized = tool_initialized,
 	.enter = call_enter,
 	.exit = call_exit,
 	.launch = pending_add,

@@ -17,7 +17,7 @@ static pthread_once_t load_once = PTHREAD_ONCE_INIT;
 static _Atomic bool finalized, forked;
 static CUpti_TimestampCallbackFunc _Atomic timestamp;
 static _Atomic int64_t gpu_offset;
-static CUpti_ActivityThreadIdType thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+static _Atomic CUpti_ActivityThreadIdType thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
 static __thread uint32_t thread_id;
 static __thread CUptiResult last_error;
 
@@ -34,6 +34,10 @@ static void cupti_load(void)
 		return;
 	pthread_atfork(NULL, NULL, cupti_forked);
 	drv = dlsym(library, "mock_driver_table");
+	if (!drv)
+		return;
+	script_check();
+	deliver_init();
 }
 
 CUptiResult cupti_begin_detached(const char *function)
@@ -81,7 +85,7 @@ uint64_t cupti_time(void)
 	CUpti_TimestampCallbackFunc callback =
 		atomic_load_explicit(&timestamp, memory_order_relaxed);
 
-	return callback ? callback() : clock_read(CLOCK_REALTIME);
+	return callback ? callback() : clock_read(CLOCK_REALTIME) + (uint64_t)drv->clock_jump();
 }
 
 /*
@@ -112,7 +116,8 @@ void cupti_calibrate(void)
 
 uint64_t cupti_from_gpu(uint64_t time_ns)
 {
-	return time_ns + (uint64_t)atomic_load_explicit(&gpu_offset, memory_order_relaxed);
+	return time_ns + (uint64_t)(atomic_load_explicit(&gpu_offset, memory_order_relaxed) +
+				    drv->clock_jump());
 }
 
 MOCK_EXPORT CUptiResult CUPTIAPI

@@ -97,7 +97,7 @@ static void out_add(uint8_t *buffer)
 	pthread_mutex_unlock(&out_lock);
 }
 
-static void out_remove(const uint8_t *buffer)
+void lane_given_back(const uint8_t *buffer)
 {
 	pthread_mutex_lock(&out_lock);
 	for (size_t i = 0; i <= MAX_THREADS; i++) {
@@ -162,30 +162,21 @@ static void lane_tell_made(struct lane *lane)
 	}
 }
 
-static void lane_tell_delivered(struct lane *lane)
-{
-	lane_tell_made(lane);
-	for (uint32_t kind = 0; kind < MOCK_MAX_KINDS; kind++) {
-		if (lane->told[kind])
-			drv->count_records(kind, MOCK_DELIVERED, lane->told[kind]);
-		lane->told[kind] = 0;
-	}
-}
-
 static void lane_complete(struct lane *lane)
 {
-	CUpti_BuffersCallbackCompleteFunc complete = atomic_load(&complete_buffer);
-	uint8_t *buffer = lane->buffer;
+	struct delivery delivery = {.complete = atomic_load(&complete_buffer),
+				    .buffer = lane->buffer,
+				    .bytes = lane->bytes,
+				    .valid = lane->used};
 
-	if (!buffer || !complete)
+	if (!delivery.buffer || !delivery.complete)
 		return;
 	canary_check(lane);
-	lane_tell_delivered(lane);
+	lane_tell_made(lane);
+	memcpy(delivery.counts, lane->told, sizeof(lane->told));
+	memset(lane->told, 0, sizeof(lane->told));
 	lane->buffer = NULL;
-	out_remove(buffer);
-	cupti_in_buffer_callback++;
-	complete(NULL, 0, buffer, lane->bytes, lane->used);
-	cupti_in_buffer_callback--;
+	deliver(&delivery);
 }
 
 static bool lane_room(const struct lane *lane, size_t bytes)
@@ -201,23 +192,33 @@ static void lane_drop(uint32_t kind)
 	drv->count_records(kind, MOCK_DROPPED, 1);
 }
 
+static void lane_append(struct lane *lane, uint32_t kind, const void *record, size_t bytes)
+{
+	canary_check(lane);
+	memcpy(lane->buffer + lane->used, record, bytes);
+	if (script_changes())
+		script_change(kind, lane->buffer + lane->used);
+	lane->used += bytes;
+	lane->records++;
+	lane->counts[kind < MOCK_MAX_KINDS ? kind : MOCK_MAX_KINDS - 1]++;
+	canary_put(lane);
+}
+
 void lane_put(struct lane *lane, uint32_t kind, const void *record, size_t bytes)
 {
+	if (script_drops(kind)) {
+		lane_drop(kind);
+		return;
+	}
 	pthread_mutex_lock(&lane->lock);
 	if (!lane_room(lane, bytes)) {
 		lane_complete(lane);
 		lane_request(lane);
 	}
-	if (lane_room(lane, bytes)) {
-		canary_check(lane);
-		memcpy(lane->buffer + lane->used, record, bytes);
-		lane->used += bytes;
-		lane->records++;
-		lane->counts[kind < MOCK_MAX_KINDS ? kind : MOCK_MAX_KINDS - 1]++;
-		canary_put(lane);
-	} else {
+	if (lane_room(lane, bytes))
+		lane_append(lane, kind, record, bytes);
+	else
 		lane_drop(kind);
-	}
 	pthread_mutex_unlock(&lane->lock);
 }
 
@@ -248,7 +249,7 @@ static void lane_forget(struct lane *lane)
 	lane_tell_made(lane);
 	memset(lane->told, 0, sizeof(lane->told));
 	if (lane->buffer)
-		out_remove(lane->buffer);
+		lane_given_back(lane->buffer);
 	lane->buffer = NULL;
 	pthread_mutex_unlock(&lane->lock);
 }

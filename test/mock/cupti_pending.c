@@ -6,12 +6,12 @@
  */
 #include "test/mock/cupti.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SHARDS 16
 #define WORKER_NS 1000000
+#define MAX_BACKLOG 100000
 
 struct pending {
 	struct mock_launch launch;
@@ -30,6 +30,9 @@ static struct shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTE
 /* One thread reports at a time; taken before shard and lane locks. Protects batch. */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shard batch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Ops that wait to be reported; with too many the launching thread reports them itself. */
+static _Atomic uint64_t backlog;
 
 static pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER; /* protects the two below */
 static pthread_cond_t worker_wake = PTHREAD_COND_INITIALIZER;
@@ -65,6 +68,8 @@ static uint8_t ops_wanted(void)
 		wanted |= 1 << MOCK_PEER_COPY;
 	if (activity_wanted(CUPTI_ACTIVITY_KIND_MEMSET))
 		wanted |= 1 << MOCK_SET;
+	if (activity_wanted(CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER))
+		wanted |= 1 << MOCK_MIGRATION;
 	return wanted;
 }
 
@@ -83,6 +88,8 @@ void pending_add(const struct mock_launch *launch)
 	pthread_mutex_lock(&shard->lock);
 	shard_add(shard, &item);
 	pthread_mutex_unlock(&shard->lock);
+	if (atomic_fetch_add(&backlog, launch->op_count) > MAX_BACKLOG)
+		pending_drain(true);
 }
 
 /* Moves what is done at `now` to the batch; the rest keeps its order. */
@@ -94,8 +101,10 @@ static void shard_collect(struct shard *shard, uint64_t now)
 	for (size_t i = 0; i < shard->count; i++) {
 		struct pending *item = &shard->items[i];
 
-		if (item->launch.end_ns <= now && shard_add(&batch, item))
+		if (item->launch.end_ns <= now && shard_add(&batch, item)) {
+			atomic_fetch_sub(&backlog, item->launch.op_count);
 			continue;
+		}
 		if (left != i)
 			shard->items[left] = *item;
 		left++;
@@ -176,22 +185,18 @@ static void *worker_main(void *unused)
 {
 	(void)unused;
 	pthread_setname_np(pthread_self(), "mock-cupti");
-	while (worker_sleep())
+	while (worker_sleep()) {
+		script_emit();
 		pending_drain(true);
+	}
 	return NULL;
 }
 
 void pending_worker_start(void)
 {
-	sigset_t all, old;
-
 	pthread_mutex_lock(&worker_lock);
-	if (!worker_running) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (!worker_running)
 		worker_running = !pthread_create(&worker, NULL, worker_main, NULL);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
-	}
 	pthread_mutex_unlock(&worker_lock);
 }
 

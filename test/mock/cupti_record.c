@@ -1,52 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records themselves, in the layout of the version that this libcupti pretends to be. */
 #include "test/mock/cupti.h"
+#include "test/mock/cupti_records.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#if MOCK_CUPTI >= 130000
-typedef CUpti_ActivityKernel10 record_kernel;
-typedef CUpti_ActivityMemoryPool3 record_memory_pool;
-#else
-#if MOCK_CUPTI >= 120000
-typedef CUpti_ActivityKernel9 record_kernel;
-#else
-typedef CUpti_ActivityKernel8 record_kernel;
-#endif
-typedef CUpti_ActivityMemoryPool2 record_memory_pool;
-#endif
-
-#if MOCK_CUPTI >= 120900
-typedef CUpti_ActivityMemcpy6 record_memcpy;
-typedef CUpti_ActivityMemory4 record_memory4;
-typedef CUpti_ActivityContext3 record_context3;
-typedef CUpti_ActivityUnifiedMemoryCounter3 record_unified;
-typedef CUpti_ActivityCudaEvent2 record_cuda_event;
-typedef CUpti_ActivitySynchronization2 record_synchronization;
-#else
-typedef CUpti_ActivityMemcpy5 record_memcpy;
-typedef CUpti_ActivityMemory3 record_memory4;
-typedef CUpti_ActivityUnifiedMemoryCounter2 record_unified;
-typedef CUpti_ActivityCudaEvent record_cuda_event;
-typedef CUpti_ActivitySynchronization record_synchronization;
-#if MOCK_CUPTI >= 120400
-typedef CUpti_ActivityContext2 record_context3;
-#else
-typedef CUpti_ActivityContext record_context3;
-#endif
-#endif
-
-#if MOCK_CUPTI >= 120400
-typedef CUpti_ActivityDevice5 record_device5;
-typedef CUpti_ActivityOverhead3 record_overhead;
-typedef CUpti_ActivityGraphTrace2 record_graph_trace;
-#else
-typedef CUpti_ActivityDevice4 record_device5;
-typedef CUpti_ActivityOverhead record_overhead;
-typedef CUpti_ActivityGraphTrace record_graph_trace;
-#endif
-
+#define HOST_ID 0xffffffffu /* in place of a device's */
 #define COMPUTE_CHANNEL 3
 #define COPY_CHANNEL 11
 
@@ -92,7 +52,7 @@ size_t record_bytes(uint32_t kind)
 	case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
 		return sizeof(record_graph_trace);
 	default:
-		return 0;
+		return kind > LAST_KNOWN_KIND && kind < MOCK_MAX_KINDS ? UNKNOWN_KIND_BYTES : 0;
 	}
 }
 
@@ -226,6 +186,30 @@ static void put_set(struct lane *lane, const struct mock_launch *launch, const s
 	lane_put(lane, r.kind, &r, sizeof(r));
 }
 
+static void put_migration(struct lane *lane, const struct mock_launch *launch,
+			  const struct mock_op *op, uint64_t start_ns, uint64_t end_ns)
+{
+	uint32_t device = launch->stream->context->device;
+	record_unified r = {
+		.kind = CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER,
+		.counterKind =
+			op->migration.to_device
+				? CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_HTOD
+				: CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_KIND_BYTES_TRANSFER_DTOH,
+		.value = op->migration.bytes,
+		.start = start_ns,
+		.end = end_ns,
+		.address = op->migration.address,
+		.srcId = op->migration.to_device ? HOST_ID : device,
+		.dstId = op->migration.to_device ? device : HOST_ID,
+		.streamId = launch->stream->id,
+		.processId = (uint32_t)getpid(),
+		.flags = CUPTI_ACTIVITY_UNIFIED_MEMORY_MIGRATION_CAUSE_PREFETCH,
+	};
+
+	lane_put(lane, r.kind, &r, sizeof(r));
+}
+
 /* Times are the driver's; both 0 for work whose times are not known. */
 void record_op(struct lane *lane, const struct mock_launch *launch, const struct mock_op *op,
 	       uint64_t start_ns, uint64_t end_ns)
@@ -247,7 +231,8 @@ void record_op(struct lane *lane, const struct mock_launch *launch, const struct
 	case MOCK_SET:
 		put_set(lane, launch, op, start_ns, end_ns);
 		break;
-	case MOCK_EMPTY:
+	case MOCK_MIGRATION:
+		put_migration(lane, launch, op, start_ns, end_ns);
 		break;
 	}
 }
@@ -383,6 +368,28 @@ void record_pool(uint32_t op, const struct CUmemPoolHandle_st *pool, uint32_t co
 		return;
 	r.timestamp = cupti_time();
 	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+static void put_overhead(CUpti_ActivityOverheadKind kind, uint64_t start_ns, uint64_t end_ns)
+{
+	record_overhead r = {
+		.kind = CUPTI_ACTIVITY_KIND_OVERHEAD,
+		.overheadKind = kind,
+		.objectKind = CUPTI_ACTIVITY_OBJECT_THREAD,
+		.start = start_ns,
+		.end = end_ns,
+	};
+
+	r.objectId.pt.processId = (uint32_t)getpid();
+	r.objectId.pt.threadId = cupti_thread_id();
+	lane_put(lane_mine(), r.kind, &r, sizeof(r));
+}
+
+/* Since `start_ns` of the client's clock the thread did nothing but what `kind` says. */
+void record_overhead_since(uint32_t kind, uint64_t start_ns)
+{
+	if (activity_wanted(CUPTI_ACTIVITY_KIND_OVERHEAD))
+		put_overhead((CUpti_ActivityOverheadKind)kind, start_ns, cupti_time());
 }
 
 static void put_context(const struct CUctx_st *context)

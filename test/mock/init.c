@@ -131,6 +131,8 @@ static CUresult driver_init(unsigned int flags)
 	started = true;
 	atomic_store(&state, DRIVER_READY);
 	pthread_mutex_unlock(&init_lock);
+	if (call_tools())
+		call_tools()->initialized();
 	return CUDA_SUCCESS;
 }
 
@@ -156,27 +158,15 @@ MOCK_EXPORT CUresult CUDAAPI cuDriverGetVersion(int *version)
 /* Both need no cuInit, and CUPTI does not show them. */
 MOCK_EXPORT CUresult CUDAAPI cuGetErrorName(CUresult error, const char **ret_name)
 {
+	*ret_name = error ? "CUDA_ERROR_UNKNOWN" : "CUDA_SUCCESS";
 	switch (error) {
-	case CUDA_SUCCESS:
-		*ret_name = "CUDA_SUCCESS";
+#define RESULT(name)                                                                               \
+	case name:                                                                                 \
+		*ret_name = #name;                                                                 \
 		break;
-	case CUDA_ERROR_INVALID_VALUE:
-		*ret_name = "CUDA_ERROR_INVALID_VALUE";
-		break;
-	case CUDA_ERROR_OUT_OF_MEMORY:
-		*ret_name = "CUDA_ERROR_OUT_OF_MEMORY";
-		break;
-	case CUDA_ERROR_NOT_INITIALIZED:
-		*ret_name = "CUDA_ERROR_NOT_INITIALIZED";
-		break;
-	case CUDA_ERROR_DEINITIALIZED:
-		*ret_name = "CUDA_ERROR_DEINITIALIZED";
-		break;
-	case CUDA_ERROR_INVALID_CONTEXT:
-		*ret_name = "CUDA_ERROR_INVALID_CONTEXT";
-		break;
+#include "mock_error_names.h"
+#undef RESULT
 	default:
-		*ret_name = "CUDA_ERROR_UNKNOWN";
 		break;
 	}
 	return CUDA_SUCCESS;

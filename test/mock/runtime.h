@@ -68,6 +68,7 @@ CUresult CUDAAPI cuMemsetD8Async_ptsz(CUdeviceptr dst, unsigned char value, size
 	X(cuMemsetD8_v2)                                                                           \
 	X(cuMemsetD8Async)                                                                         \
 	X(cuMemsetD8Async_ptsz)                                                                    \
+	X(cuMemPrefetchAsync_v2)                                                                   \
 	X(cuStreamCreate)                                                                          \
 	X(cuStreamCreateWithPriority)                                                              \
 	X(cuStreamDestroy_v2)                                                                      \

@@ -158,3 +158,14 @@ MOCK_EXPORT cudaError_t CUDARTAPI cudaMemsetAsync_ptsz(void *devPtr, int value, 
 	return RUNTIME_END(WITH_CONTEXT(
 		cu.cuMemsetD8Async_ptsz(DEVICE(devPtr), (unsigned char)value, count, stream)));
 }
+
+MOCK_EXPORT cudaError_t CUDARTAPI cudaMemPrefetchAsync(const void *devPtr, size_t count,
+						       struct cudaMemLocation location,
+						       unsigned int flags, cudaStream_t stream)
+{
+	CUmemLocation to = {.type = (CUmemLocationType)location.type, .id = location.id};
+	RUNTIME_BEGIN(cudaMemPrefetchAsync, v12020, devPtr, count, location, flags, stream);
+
+	return RUNTIME_END(
+		WITH_CONTEXT(cu.cuMemPrefetchAsync_v2(DEVICE(devPtr), count, to, flags, stream)));
+}

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct script_line;
+
 #define MOCK_MAX_KINDS 64 /* activity kinds that are counted one by one; more go to the last */
 
 struct CUctx_st {
@@ -71,7 +73,7 @@ struct CUmod_st {
 	bool alive;
 };
 
-enum mock_op_kind { MOCK_KERNEL, MOCK_COPY, MOCK_PEER_COPY, MOCK_SET, MOCK_EMPTY };
+enum mock_op_kind { MOCK_KERNEL, MOCK_COPY, MOCK_PEER_COPY, MOCK_SET, MOCK_MIGRATION };
 
 /* One thing a GPU does: what does not change between two launches of the same graph node. */
 struct mock_op {
@@ -96,6 +98,10 @@ struct mock_op {
 			uint16_t memory_kind;
 			uint8_t async;
 		} set;
+		struct { /* of managed memory */
+			uint64_t address, bytes;
+			bool to_device;
+		} migration;
 	};
 };
 
@@ -174,7 +180,8 @@ struct CUmemPoolHandle_st {
 
 /* How libcupti follows what happens. Called on the thread that makes the CUDA call. */
 struct mock_tools {
-	const char *path; /* of the libcupti */
+	const char *path;	   /* of the libcupti */
+	void (*initialized)(void); /* cuInit is done */
 	void (*enter)(struct mock_call *call);
 	void (*exit)(struct mock_call *call);
 	void (*launch)(const struct mock_launch *launch);
@@ -200,6 +207,14 @@ enum mock_count { MOCK_MADE, MOCK_DELIVERED, MOCK_DROPPED, MOCK_COUNTS };
 	X(bool, fault, (const char *api, int *ret_code))                                           \
 	X(const char *, setting, (const char *name))                                               \
 	X(void, violation, (const char *format, ...))                                              \
+	X(int64_t, clock_jump, (void))                                                             \
+	X(struct script_line *, script_next, (const char *verb, struct script_line *after))        \
+	X(const char *, script_get, (const struct script_line *line, const char *key))             \
+	X(int64_t, script_number,                                                                  \
+	  (const struct script_line *line, const char *key, int64_t otherwise))                    \
+	X(bool, script_due, (struct script_line * line))                                           \
+	X(void, script_error, (const struct script_line *line, const char *format, ...))           \
+	X(uint64_t, script_ms, (void))                                                             \
 	X(bool, rival, (char *name, size_t bytes))                                                 \
 	X(void, count_records, (uint32_t kind, enum mock_count what, uint64_t n))                  \
 	X(struct CUctx_st *, contexts, (void))                                                     \

@@ -29,7 +29,7 @@ struct kernel_total {
 };
 
 static pid_t owner;
-static struct tally copies[COPY_KINDS], memsets;
+static struct tally copies[COPY_KINDS], memsets, migrations;
 static _Atomic uint64_t records[MOCK_MAX_KINDS][MOCK_COUNTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all below */
 static struct CUgraphExec_st *graphs;
@@ -68,6 +68,10 @@ void truth_op(const struct mock_op *op, uint64_t times)
 	case MOCK_SET:
 		tally = &memsets;
 		atomic_fetch_add(&tally->bytes, op->set.bytes * times);
+		break;
+	case MOCK_MIGRATION:
+		tally = &migrations;
+		atomic_fetch_add(&tally->bytes, op->migration.bytes * times);
 		break;
 	default:
 		return;
@@ -268,9 +272,11 @@ static void write_transfers(FILE *file)
 	}
 	fprintf(file,
 		"\n\t},\n\t\"memsets\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64
+		"},\n\t\"migrations\": {\"count\": %" PRIu64 ", \"bytes\": %" PRIu64
 		"},\n\t\"graph_launches\": %" PRIu64 ",\n",
 		atomic_load(&memsets.count) + sums.sets,
-		atomic_load(&memsets.bytes) + sums.set_bytes, sums.launches);
+		atomic_load(&memsets.bytes) + sums.set_bytes, atomic_load(&migrations.count),
+		atomic_load(&migrations.bytes), sums.launches);
 }
 
 static void write_graphs(FILE *file)
