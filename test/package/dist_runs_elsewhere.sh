@@ -5,7 +5,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-make -s -C "$SOURCE_DIR" dist BUILD="$BUILD_DIR" DIST="$work/made" >"$work/log" 2>&1 || {
+make -s -o all -C "$SOURCE_DIR" dist BUILD="$BUILD_DIR" DIST="$work/made" >"$work/log" 2>&1 || {
 	cat "$work/log"
 	exit 1
 }
@@ -14,7 +14,7 @@ dist="$work/else where"
 
 "$dist/bin/cuprobe" --version >/dev/null
 if ldd "$dist/bin/cuprobe" | grep '=> /' |
-	grep -vE '^\s*(libc|libm|libdl|libpthread|librt)\.so|=> '"$work/else where/lib/"; then
+	grep -vE '^\s*(libc|libm|libdl|libpthread|librt)\.so|=> '"$dist/bin/\.\./lib/"; then
 	echo "the command takes these from the machine"
 	exit 1
 fi

@@ -5,7 +5,7 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-make -s -C "$SOURCE_DIR" install BUILD="$BUILD_DIR" DESTDIR="$work" prefix=/usr >"$work.log" 2>&1 || {
+make -s -o all -C "$SOURCE_DIR" install BUILD="$BUILD_DIR" DESTDIR="$work" prefix=/usr >"$work.log" 2>&1 || {
 	cat "$work.log"
 	exit 1
 }
