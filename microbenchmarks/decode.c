@@ -30,6 +30,10 @@
 #define KERNEL_NAMES 200
 #define API_NAME (KERNEL_NAMES + 1)
 #define BLOCK_NS 4000000u
+#define PROBES /* that are recorded: an output may have less to do without the others */           \
+	(1u << CUPROBE_PROBE_api | 1u << CUPROBE_PROBE_kernel | 1u << CUPROBE_PROBE_memcpy |       \
+	 1u << CUPROBE_PROBE_memset | 1u << CUPROBE_PROBE_sync | 1u << CUPROBE_PROBE_string |      \
+	 1u << CUPROBE_PROBE_info)
 
 static union {
 	struct cuprobe_api api[KERNELS];
@@ -205,7 +209,7 @@ static bool all_decoded(const struct run *run)
 /* Records a second, one time through; `ops` NULL: decode only. */
 static int measure(const struct sink_ops *ops, __u64 records, const char *path, double *ret)
 {
-	struct session_info info = {.start_ns = 1, .host = "bench"};
+	struct session_info info = {.start_ns = 1, .host = "bench", .probes = PROBES};
 	struct sink_opts opts = {.path = path, .info = &info};
 	struct run run = {0};
 	struct sink *sink = NULL;
