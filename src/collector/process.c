@@ -200,6 +200,7 @@ int process_set_status(struct process *p, const struct cuprobe_status *status)
 	switch (status->type) {
 	case CUPROBE_STATUS_STATE:
 		p->state = status->state.state;
+		p->states |= p->state < 32 ? 1u << p->state : 0;
 		return 0;
 	case CUPROBE_STATUS_MESSAGE:
 		return process_add_message(p, status);

@@ -211,10 +211,15 @@ static int apply_threads(struct model *m, __u32 pid, __u64 start_ns, struct json
 	return err == -ENOSPC ? 0 : err;
 }
 
+__u32 procinfo_pid(const char *json, size_t bytes)
+{
+	return (__u32)json_number(json_member(json_open(json, bytes), "pid"));
+}
+
 int procinfo_apply(struct model *m, const char *json, size_t bytes)
 {
 	struct json object = json_open(json, bytes);
-	__u32 pid = (__u32)json_number(json_member(object, "pid"));
+	__u32 pid = procinfo_pid(json, bytes);
 	__u64 start_ns = json_number(json_member(object, "start_ns"));
 	char command[COMMAND_LONGEST];
 	int err = 0;

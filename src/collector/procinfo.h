@@ -24,6 +24,8 @@ struct model;
  * process that is gone, only pid and start_ns.
  */
 int procinfo_read(pid_t pid, __u64 start_ns, bool maps, char **ret_json, size_t *ret_bytes);
+/* Whose text it is; 0 when it is none. */
+__u32 procinfo_pid(const char *json, size_t bytes);
 /* Tells the model. 0 or -ENOMEM; a text that is no such JSON changes nothing. */
 int procinfo_apply(struct model *m, const char *json, size_t bytes);
 

@@ -82,6 +82,19 @@ static void print_json_session(const struct model *m, const struct summary_opts 
 	fprintf(opts->out, ",\"whole\":%s}", opts->ends_early ? "false" : "true");
 }
 
+/* By the end every process is dormant again: what matters is what it was meanwhile. */
+static const char *state_of(const struct process *p)
+{
+	static const enum cuprobe_state weights[] = {CUPROBE_STATE_FAILED, CUPROBE_STATE_ACTIVE,
+						     CUPROBE_STATE_YIELDED};
+
+	for (size_t i = 0; i < sizeof(weights) / sizeof(*weights); i++) {
+		if (p->states & 1u << weights[i])
+			return state_name(weights[i]);
+	}
+	return state_name(p->state);
+}
+
 static int print_processes(struct model *m, const struct summary_opts *opts)
 {
 	static const struct table_column columns[] = {
@@ -97,7 +110,7 @@ static int print_processes(struct model *m, const struct summary_opts *opts)
 		if (!summary_wants(opts, (pid_t)p->pid))
 			continue;
 		table_number(t, p->pid);
-		table_text(t, state_name(p->state));
+		table_text(t, state_of(p));
 		table_number(t, p->info.cupti_version);
 		snprintf(driver, sizeof(driver), "%u.%u", p->info.driver_version / 1000,
 			 p->info.driver_version % 1000 / 10);

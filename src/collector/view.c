@@ -62,6 +62,8 @@ static int view_process(void *arg, const char *json, size_t bytes)
 {
 	struct view *v = arg;
 
+	if (!view_wants_pid(v, procinfo_pid(json, bytes)))
+		return 0;
 	return procinfo_apply(v->model, json, bytes);
 }
 
@@ -70,7 +72,7 @@ static int view_losses(void *arg, const struct cuprobe_loss_key *key,
 {
 	struct view *v = arg;
 
-	return model_losses(v->model, key, loss);
+	return view_wants_pid(v, key->pid) ? model_losses(v->model, key, loss) : 0;
 }
 
 static int view_progress(void *arg, __u64 position, __u64 size)
