@@ -5,7 +5,7 @@
 . "$(dirname "$0")/common"
 app=$BUILD_DIR/mock/mock_app
 library=$BUILD_DIR/src/inject/libcuprobe.so
-[ -x "$app" ] && [ -e "$library" ] || { echo "SKIP: the simulator is not built"; exit 77; }
+[ -x "$app" ] || { echo "SKIP: the simulator is not built"; exit 77; }
 unshare -pf --mount-proc true 2>/dev/null || { echo "SKIP: no pid namespaces"; exit 77; }
 
 timeout 60 "$cuprobe" record -q --library "$library" -o "$tmp/n.cup" -- \
