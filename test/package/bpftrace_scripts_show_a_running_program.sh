@@ -1,0 +1,36 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# bpftrace alone, on a program that has the library: kernels by name, launches by API.
+set -eu
+command -v bpftrace >/dev/null || { echo "SKIP: no bpftrace"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "SKIP: bpftrace needs root"; exit 77; }
+work=$(mktemp -d)
+app=
+trap 'kill ${app:-} 2>/dev/null || true; rm -rf "$work"' EXIT
+
+CUDA_INJECTION64_PATH=$BUILD_DIR/src/inject/libcuprobe.so \
+	"$BUILD_DIR/mock/mock_app" loop --quiet --rate=2000 --kernels=1 --name=first_kernel \
+	--seconds=100 &
+app=$!
+
+shows() # SCRIPT REGEX: the script prints such a line within a few seconds
+{
+	timeout -s INT 60 bpftrace -I "$SOURCE_DIR/include" -p $app -o "$work/out" \
+		"$SOURCE_DIR/scripts/$1" >"$work/err" 2>&1 &
+	script=$!
+	for _ in $(seq 300); do
+		! grep -qE "$2" "$work/out" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -INT $script
+	wait $script || true
+	grep -qE "$2" "$work/out" || {
+		echo "$1 shows no '$2':"
+		cat "$work/out" "$work/err"
+		exit 1
+	}
+}
+
+shows kernels.bt '^@us\[.*first_kernel.*\]:'
+shows launches.bt '^@ns\[cudaLaunchKernel.*\]: count [0-9]+'
+kill -0 $app
