@@ -303,8 +303,10 @@ static void *control_main(void *unused)
 {
 	(void)unused;
 	while (!atomic_load_explicit(&stopping, memory_order_acquire)) {
-		if (atomic_exchange_explicit(&look_due, false, memory_order_relaxed))
+		if (atomic_exchange_explicit(&look_due, false, memory_order_relaxed)) {
 			cuprobe_process_look();
+			cuprobe_pump_wake();
+		}
 		control_turn();
 		process_watch();
 		cuprobe_thread_wait(&wake, polls_fast() ? RELEASE_POLL_NS : POLL_NS);

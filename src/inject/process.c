@@ -29,39 +29,46 @@ void cuprobe_process_look(void)
 
 static __u32 executable_id(void)
 {
-	static __u32 id;
 	char path[PATH_MAX];
-	ssize_t bytes;
+	ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-	if (id)
-		return id;
-	bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	if (bytes < 0)
 		return 0;
 	path[bytes] = 0;
-	id = cuprobe_strings_id(path);
-	return id;
+	return cuprobe_strings_id(path);
 }
 
 void cuprobe_process_publish(void)
 {
+	static struct {
+		__u32 driver, runtime, clock, published;
+	} last;
+	__u32 driver = atomic_load_explicit(&driver_version, memory_order_relaxed);
+	__u32 runtime = atomic_load_explicit(&runtime_version, memory_order_relaxed);
+	__u32 clock = cuprobe_session_clock(); /* 0 until CUPTI is loaded */
 	struct cuprobe_info info = {.type = CUPROBE_INFO_PROCESS};
-	bool loaded = cuprobe_session_clock() != 0;
 
+	if (last.published && driver == last.driver && runtime == last.runtime &&
+	    clock == last.clock)
+		return;
 	info.process = (struct cuprobe_info_process){
 		.abi_version = CUPROBE_ABI_VERSION,
 		.pid = (__u32)getpid(),
-		.cupti_version = loaded ? cuprobe_cupti_version : 0,
-		.driver_version = atomic_load_explicit(&driver_version, memory_order_relaxed),
-		.runtime_version = atomic_load_explicit(&runtime_version, memory_order_relaxed),
-		.clock = cuprobe_session_clock(),
+		.cupti_version = clock ? cuprobe_cupti_version : 0,
+		.driver_version = driver,
+		.runtime_version = runtime,
+		.clock = clock,
 		.executable = executable_id(),
-		.cupti_path = loaded ? cuprobe_strings_id(cuprobe_cupti_path()) : 0,
+		.cupti_path = clock ? cuprobe_strings_id(cuprobe_cupti_path()) : 0,
 		.library_version = cuprobe_strings_id(CUPROBE_VERSION),
 		.rank = cuprobe_env.rank,
 		.world_size = cuprobe_env.world_size,
 	};
 	cuprobe_info_put(&info);
+	last.driver = driver;
+	last.runtime = runtime;
+	last.clock = clock;
+	last.published = 1;
 }
 
 /* The state letter of the main thread, which /proc/self/stat is about; 0 not known. */

@@ -156,7 +156,6 @@ static void second_pass(__u64 now)
 		dropped_count();
 		cuprobe_session_unuse();
 	}
-	cuprobe_process_publish();
 	cuprobe_status_ledgers();
 }
 
@@ -181,6 +180,7 @@ static void pump_round(void)
 
 	replays_look(now);
 	cuprobe_status_take_notices();
+	cuprobe_process_publish();
 	buffers_decode();
 	cuprobe_nvtx_pump();
 	second_pass(now);
