@@ -13,6 +13,7 @@
 #include "src/collector/output/fields.h"
 
 #define MEMORY_KINDS 8
+#define COUNTERS_MOST 1024 /* devices that junk can make up */
 
 /* Bytes allocated less bytes freed since the recording began; negative when older ones are freed.
  */
@@ -26,7 +27,7 @@ static struct memory_counter *find_counter(struct sink *s, const struct event *e
 	__u64 key = (__u64)e->process->number << 32 | e->memory->device;
 	struct memory_counter *c = map_find(&s->memory, key);
 
-	if (c)
+	if (c || s->memory.count >= COUNTERS_MOST)
 		return c;
 	c = calloc(1, sizeof(*c));
 	if (c && map_insert(&s->memory, key, c)) {
@@ -62,9 +63,11 @@ int chrome_memory(struct sink *s, const struct event *e)
 	if ((m->op != CUPROBE_MEMORY_ALLOC && m->op != CUPROBE_MEMORY_FREE) ||
 	    m->memory_kind >= MEMORY_KINDS)
 		return 0;
-	group = lanes_group(s->lanes, e->process, m->device, m->time_ns);
 	c = find_counter(s, e);
-	if (!group || !c)
+	if (!c)
+		return s->memory.count < COUNTERS_MOST ? -ENOMEM : 0;
+	group = lanes_group(s->lanes, e->process, m->device, m->time_ns);
+	if (!group)
 		return -ENOMEM;
 	c->seen[m->memory_kind] = true;
 	c->bytes[m->memory_kind] +=

@@ -15,7 +15,7 @@
 #include "src/collector/output/text.h"
 
 #define BUFFER_BYTES (64 * 1024) /* stays in the cache on its way to the kernel */
-#define GZIP_LEVEL 1		  /* for traces, 6 is four times slower and saves a third */
+#define GZIP_LEVEL 1		 /* for traces, 6 is four times slower and saves a third */
 
 /*
  * A gzip file with a head is one member, whose first block is stored, not compressed, and so can

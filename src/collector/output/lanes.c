@@ -12,6 +12,7 @@
 struct lanes {
 	struct lane_group *groups, **groups_end;
 	__u32 next_synthetic;
+	unsigned int count;		      /* groups and lanes */
 	struct lane *last[LANE_OVERHEAD + 1]; /* found last, by kind */
 	struct lane *buckets[LANE_BUCKETS];
 };
@@ -92,6 +93,7 @@ static struct lane_group *find_group(struct lanes *l, struct process *process, _
 	g->lanes_end = &g->lanes;
 	*l->groups_end = g;
 	l->groups_end = &g->next;
+	l->count++;
 	return g;
 }
 
@@ -132,7 +134,7 @@ static __u32 lane_tid(struct lanes *l, const struct lane_group *g, enum lane_kin
 }
 
 static struct lane *add_lane(struct lanes *l, struct lane_group *g, enum lane_kind kind,
-			     __u32 context, __u32 id, __u64 time_ns)
+			     __u32 context, __u32 id, __u32 tid)
 {
 	struct lane *lane = calloc(1, sizeof(*lane));
 
@@ -142,10 +144,11 @@ static struct lane *add_lane(struct lanes *l, struct lane_group *g, enum lane_ki
 	lane->kind = kind;
 	lane->context = context;
 	lane->id = id;
-	lane->tid = lane_tid(l, g, kind, id);
-	lane->first_ns = time_ns;
+	lane->tid = tid;
+	lane->first_ns = ~0ull;
 	*g->lanes_end = lane;
 	g->lanes_end = &lane->next;
+	l->count++;
 	return lane;
 }
 
@@ -168,8 +171,10 @@ static struct lane *find_lane(struct lanes *l, struct process *process, enum lan
 		lane = lane->hash_next;
 	if (lane)
 		return lane;
+	if (l->count >= LANES_MOST && (device != CUPROBE_NO_ID || context || id != CUPROBE_NO_ID))
+		return find_lane(l, process, kind, CUPROBE_NO_ID, 0, CUPROBE_NO_ID, time_ns);
 	g = find_group(l, process, device, kind == LANE_OVERHEAD, time_ns);
-	lane = g ? add_lane(l, g, kind, context, id, time_ns) : NULL;
+	lane = g ? add_lane(l, g, kind, context, id, lane_tid(l, g, kind, id)) : NULL;
 	if (lane) {
 		lane->hash_next = *bucket;
 		*bucket = lane;
@@ -217,23 +222,33 @@ static void window_add(struct lane_window *w, __u64 start_ns, __u64 end_ns)
 		w->latest_end_ns = end_ns;
 }
 
-static struct lane *overflow_lane(struct lanes *l, struct lane *lane, __u64 time_ns)
+/* The next lane of the same name; the same when there are too many. */
+static struct lane *overflow_lane(struct lanes *l, struct lane *lane)
 {
-	struct lane *more = calloc(1, sizeof(*more));
+	struct lane *more = lane->overflow;
 
-	if (!more)
-		return NULL;
-	more->group = lane->group;
-	more->kind = lane->kind;
-	more->context = lane->context;
-	more->id = lane->id;
-	more->overlap = lane->overlap + 1;
-	more->tid = l->next_synthetic++;
-	more->first_ns = time_ns;
-	*more->group->lanes_end = more;
-	more->group->lanes_end = &more->next;
+	if (more)
+		return more;
+	if (lane->overlap >= LANE_MOST_OVERLAPS || l->count >= LANES_MOST)
+		return lane;
+	more = add_lane(l, lane->group, lane->kind, lane->context, lane->id, l->next_synthetic++);
+	if (more)
+		more->overlap = lane->overlap + 1;
 	lane->overflow = more;
 	return more;
+}
+
+/* Where the slice overlaps none partly. */
+static struct lane *fitting_lane(struct lanes *l, struct lane *lane, __u64 start_ns, __u64 end_ns)
+{
+	while (lane && !window_fits(&lane->window, start_ns, end_ns)) {
+		struct lane *more = overflow_lane(l, lane);
+
+		if (more == lane)
+			break;
+		lane = more;
+	}
+	return lane;
 }
 
 struct lane *lanes_slice(struct lanes *l, struct process *process, enum lane_kind kind,
@@ -241,17 +256,13 @@ struct lane *lanes_slice(struct lanes *l, struct process *process, enum lane_kin
 {
 	struct lane *lane = l->last[kind];
 
-	if (!lane || !lane_is(lane, process, kind, device, context, id))
+	if (!lane || !lane_is(lane, process, kind, device, context, id)) {
 		lane = find_lane(l, process, kind, device, context, id, start_ns);
+		l->last[kind] = lane;
+	}
+	lane = fitting_lane(l, lane, start_ns, end_ns);
 	if (!lane)
 		return NULL;
-	l->last[kind] = lane;
-	while (!window_fits(&lane->window, start_ns, end_ns) &&
-	       lane->overlap < LANE_MOST_OVERLAPS) {
-		lane = lane->overflow ? lane->overflow : overflow_lane(l, lane, start_ns);
-		if (!lane)
-			return NULL;
-	}
 	window_add(&lane->window, start_ns, end_ns);
 	if (start_ns < lane->first_ns)
 		lane->first_ns = start_ns;
