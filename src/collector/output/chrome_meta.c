@@ -5,10 +5,12 @@
 
 #include "src/collector/capture.h"
 #include "src/collector/model.h"
+#include "src/collector/nvtx_names.h"
 
 #define GPU_SORT_INDEX 5000000	       /* plus the device: below all CPU processes */
 #define OVERHEAD_SORT_INDEX 0x10000000 /* below the GPUs */
 #define NAME_MOST_BYTES 256
+#define OBJECT_MOST_BYTES 64 /* of a name that the application gave to something */
 
 static char *put_name(char *p, const char *text)
 {
@@ -172,8 +174,11 @@ static void put_group(struct sink *s, const struct lane_group *g)
 		snprintf(label, sizeof(label), "overhead");
 		order = OVERHEAD_SORT_INDEX + g->process->number;
 	} else if (gpu) {
-		snprintf(name, sizeof(name), "GPU %u of %s %u", g->device, program,
-			 g->process->pid);
+		const char *called = process_object_name(g->process, CUPROBE_OBJECT_DEVICE,
+							 CUPROBE_NO_ID, g->device);
+
+		snprintf(name, sizeof(name), "GPU %u%s%.*s of %s %u", g->device, called ? " " : "",
+			 OBJECT_MOST_BYTES, called ? called : "", program, g->process->pid);
 		snprintf(label, sizeof(label), "GPU %u", g->device);
 		order = GPU_SORT_INDEX + (__u64)g->device;
 	} else if (g->pid != g->process->pid) {
@@ -186,29 +191,83 @@ static void put_group(struct sink *s, const struct lane_group *g)
 	put_number_metadata(s, "process_sort_index", g->pid, 0, g->first_ns, order);
 }
 
-static int lane_words(const struct lane *lane, char *name, size_t size)
+static int thread_words(const struct process *p, __u32 thread, char *name, size_t size)
 {
+	const char *called = process_object_name(p, CUPROBE_OBJECT_THREAD, CUPROBE_NO_ID, thread);
+
+	if (called)
+		return snprintf(name, size, "%.*s", OBJECT_MOST_BYTES, called);
+	return snprintf(name, size, "thread %u", process_thread(p, thread));
+}
+
+static int stream_words(const struct process *p, __u32 context, __u32 stream, char *name,
+			size_t size)
+{
+	const char *called = process_object_name(p, CUPROBE_OBJECT_STREAM, context, stream);
+
+	if (called)
+		return snprintf(name, size, "stream %u %.*s", stream, OBJECT_MOST_BYTES, called);
+	return snprintf(name, size, "stream %u", stream);
+}
+
+static int context_words(const struct process *p, __u32 context, char *name, size_t size)
+{
+	const char *called = process_object_name(p, CUPROBE_OBJECT_CONTEXT, CUPROBE_NO_ID, context);
+
+	if (called)
+		return snprintf(name, size, "context %u %.*s", context, OBJECT_MOST_BYTES, called);
+	return snprintf(name, size, "context %u", context);
+}
+
+static int sync_words(const struct lane *lane, char *name, size_t size)
+{
+	const struct process *p = lane->group->process;
+	int n = lane->id == CUPROBE_NO_ID ? context_words(p, lane->context, name, size)
+					  : stream_words(p, lane->context, lane->id, name, size);
+
+	return n + snprintf(name + n, size - (size_t)n, " (sync)");
+}
+
+static int lane_words(const struct sink *s, const struct lane *lane, char *name, size_t size)
+{
+	const struct process *p = lane->group->process;
 	bool none = lane->id == CUPROBE_NO_ID;
 
 	switch (lane->kind) {
 	case LANE_THREAD:
 		if (none)
 			return snprintf(name, size, "other threads");
-		return snprintf(name, size, "thread %u",
-				process_thread(lane->group->process, lane->id));
+		return thread_words(p, lane->id, name, size);
 	case LANE_STREAM:
 		if (none)
 			return snprintf(name, size, "other streams");
-		return snprintf(name, size, "stream %u", lane->id);
+		return stream_words(p, lane->context, lane->id, name, size);
 	case LANE_SYNC:
-		return none ? snprintf(name, size, "context %u (sync)", lane->context)
-			    : snprintf(name, size, "stream %u (sync)", lane->id);
+		return sync_words(lane, name, size);
 	case LANE_MEMORY:
 		return snprintf(name, size, "unified memory");
+	case LANE_NVTX:
+	case LANE_ANNOTATION:
+		return chrome_nvtx_lane_words(s, lane, name, size);
 	default:
 		return none ? snprintf(name, size, "no thread")
-			    : snprintf(name, size, "thread %u",
-				       process_thread(lane->group->process, lane->id));
+			    : thread_words(p, lane->id, name, size);
+	}
+}
+
+/* NVTX lanes come right behind the thread or stream that they belong to. */
+static __u32 lane_order(const struct lane *lane)
+{
+	switch (lane->kind) {
+	case LANE_STREAM:
+	case LANE_SYNC:
+		return lane->id == CUPROBE_NO_ID ? LANE_SYNC_TID : lane->id;
+	case LANE_ANNOTATION:
+		return lane->id;
+	case LANE_NVTX:
+		return process_thread(lane->group->process, lane->id);
+	default:
+		return lane->tid;
 	}
 }
 
@@ -216,8 +275,8 @@ static void put_lane(struct sink *s, const struct lane *lane)
 {
 	bool stream = lane->kind == LANE_STREAM || lane->kind == LANE_SYNC;
 	__u32 pid = lane->group->pid;
-	char name[96];
-	int n = lane_words(lane, name, sizeof(name));
+	char name[NAME_MOST_BYTES];
+	int n = lane_words(s, lane, name, sizeof(name));
 
 	if (stream && lane->id != CUPROBE_NO_ID && lane_is_ambiguous(lane))
 		n += snprintf(name + n, sizeof(name) - (size_t)n, " of context %u", lane->context);
@@ -225,9 +284,7 @@ static void put_lane(struct sink *s, const struct lane *lane)
 		snprintf(name + n, sizeof(name) - (size_t)n, " (overlapping %u)", lane->overlap);
 	put_text_metadata(s, "thread_name", pid, lane->tid, lane->first_ns, "name", name);
 	put_number_metadata(s, "thread_sort_index", pid, lane->tid, lane->first_ns,
-			    !stream			? lane->tid
-			    : lane->id == CUPROBE_NO_ID ? LANE_SYNC_TID
-							: lane->id);
+			    lane_order(lane));
 }
 
 void chrome_put_lanes(struct sink *s)

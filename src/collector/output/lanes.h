@@ -33,11 +33,14 @@ struct process;
 #define LANE_MOST_OVERLAPS 64
 
 enum lane_kind {
-	LANE_THREAD,   /* id: thread */
-	LANE_STREAM,   /* device, context, id: stream */
-	LANE_SYNC,     /* device, context, id: stream or CUPROBE_NO_ID: all of the context */
-	LANE_MEMORY,   /* device: unified memory's own transfers and faults */
-	LANE_OVERHEAD, /* id: thread or CUPROBE_NO_ID */
+	LANE_THREAD,	 /* id: thread */
+	LANE_STREAM,	 /* device, context, id: stream */
+	LANE_SYNC,	 /* device, context, id: stream or CUPROBE_NO_ID: all of the context */
+	LANE_MEMORY,	 /* device: unified memory's own transfers and faults */
+	LANE_NVTX,	 /* id: thread, context: NVTX domain */
+	LANE_ANNOTATION, /* device, context: number of an annotator, see chrome_nvtx.c, id: stream
+			  */
+	LANE_OVERHEAD,	 /* id: thread or CUPROBE_NO_ID */
 };
 
 /* All lanes of a process with one pid in the trace: its threads, one of its devices, ... */
