@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 {
 	const struct session_handler handler = {.batch = on_batch, .process = on_process};
 	struct session_opts opts = {.probes = 1U << CUPROBE_PROBE_kernel};
-	__u64 end_ms = ~0ULL, stop_ms;
+	__u64 duration_ms = 0, stop_ms;
 	int option, ret, grace_ms = 500;
 	struct session *s = NULL;
 	pid_t pids[64];
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 		else if (option == 'r')
 			opts.ring_bytes = (__u32)atoi(optarg);
 		else if (option == 'd')
-			end_ms = now_ms() + (__u64)atoi(optarg);
+			duration_ms = (__u64)atoi(optarg);
 		else if (option == 's')
 			grace_ms = atoi(optarg);
 		else if (option == 'p')
@@ -170,7 +170,7 @@ int main(int argc, char **argv)
 	puts("attached");
 	ret = session_start(s);
 	if (!ret)
-		ret = listen_until(s, end_ms);
+		ret = listen_until(s, duration_ms ? now_ms() + duration_ms : ~0ULL);
 	stop_ms = now_ms();
 	if (ret >= 0)
 		ret = session_stop(s, grace_ms);
