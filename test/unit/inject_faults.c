@@ -20,13 +20,20 @@ struct outcome {
 	int state;  /* while everything was wanted for some time */
 	int end;    /* after nobody wanted anything any more */
 	unsigned int messages, balances;
-	unsigned long long kernels, memsets, apis, unknown;
+	unsigned long long kernels, memsets, apis, unknown; /* delivered */
+	unsigned long long produced, lost;		    /* of kernels */
+	unsigned long long truth; /* kernel records that the simulator gave away */
 };
+
+static char truth_path[] = "/tmp/inject_faults.XXXXXX";
 
 static int child_main(void)
 {
+	const char *slow = getenv("DELIVER_MS");
+	struct cuprobe_status_ledger ledger;
 	int during;
 
+	workload.deliver_ms = slow ? atol(slow) : 0;
 	workload_init();
 	workload_start(2);
 	atomic_store(&workload.wanted, EVERYTHING);
@@ -38,10 +45,11 @@ static int child_main(void)
 	workload_await(CUPROBE_STATE_DORMANT, 5000);
 	workload_stop();
 	cuprobe_control_finish(2000000000);
-	printf("%d %d %u %d %llu %llu %llu %llu\n", during, workload.state, workload.messages,
-	       workload_balances(), workload.delivered[CUPROBE_PROBE_kernel],
+	cuprobe_ledger_read(CUPROBE_PROBE_kernel, &ledger);
+	printf("%d %d %u %d %llu %llu %llu %llu %llu %llu\n", during, workload.state,
+	       workload.messages, workload_balances(), workload.delivered[CUPROBE_PROBE_kernel],
 	       workload.delivered[CUPROBE_PROBE_memset], workload.delivered[CUPROBE_PROBE_api],
-	       cuprobe_ledger_unknown);
+	       cuprobe_ledger_unknown, ledger.produced, ledger.lost);
 	return 0;
 }
 
@@ -53,10 +61,24 @@ static void outcome_read(int fd, struct outcome *o)
 	close(fd);
 	assert_true(bytes > 0);
 	line[bytes] = 0;
-	assert_int_equal(sscanf(line, "%d %d %u %u %llu %llu %llu %llu", &o->state, &o->end,
-				&o->messages, &o->balances, &o->kernels, &o->memsets, &o->apis,
-				&o->unknown),
-			 8);
+	assert_int_equal(sscanf(line, "%d %d %u %u %llu %llu %llu %llu %llu %llu", &o->state,
+				&o->end, &o->messages, &o->balances, &o->kernels, &o->memsets,
+				&o->apis, &o->unknown, &o->produced, &o->lost),
+			 10);
+}
+
+/* How many kernel records the simulated CUPTI gave away, from the file it leaves. */
+static unsigned long long truth_read(void)
+{
+	unsigned long long delivered = 0;
+	FILE *file = fopen(truth_path, "r");
+	char line[4096];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		sscanf(line, " \"10\": {\"made\": %*u, \"delivered\": %llu", &delivered);
+	fclose(file);
+	return delivered;
 }
 
 /* Runs the child with these orders for the simulator. */
@@ -81,6 +103,8 @@ static struct outcome with(const char *orders)
 	outcome_read(pipes[0], &outcome);
 	assert_int_equal(outcome.status, 0);
 	assert_int_equal(outcome.balances, 1);
+	outcome.truth = truth_read();
+	assert_int_equal(outcome.produced, outcome.truth);
 	return outcome;
 }
 
@@ -182,6 +206,71 @@ static void waits_for_no_flush(void **state)
 	assert_true(o.apis > 0);
 }
 
+static void takes_buffers_late_from_other_threads_and_out_of_order(void **state)
+{
+	struct outcome o = with("complete late=20 threads=4 order=random");
+
+	(void)state;
+	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
+	assert_in_range(o.kernels, o.truth / 2, o.truth); /* the end is nobody's any more */
+}
+
+static void takes_buffers_after_it_has_unsubscribed(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	setenv("CUPROBE_RELEASE", "unsubscribe", 1);
+	o = with("complete after=unsubscribe");
+	unsetenv("CUPROBE_RELEASE");
+	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
+	assert_int_equal(o.kernels, 0); /* nobody wants them any more */
+	assert_true(o.truth > 0);
+}
+
+static void counts_exactly_what_it_throws_away(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	setenv("CUPROBE_POOL_MB", "1", 1);
+	setenv("CUPROBE_BUFFER_KB", "64", 1);
+	setenv("DELIVER_MS", "300", 1);
+	o = with("");
+	unsetenv("CUPROBE_POOL_MB");
+	unsetenv("CUPROBE_BUFFER_KB");
+	unsetenv("DELIVER_MS");
+	assert_true(o.lost > 0);
+	assert_true(o.kernels > 0);
+}
+
+static void invents_no_times(void **state)
+{
+	struct outcome o = with("set kernel every=3 start=0 end=0");
+
+	(void)state;
+	assert_true(o.kernels > 0);
+	assert_in_range(o.kernels, o.truth / 3, o.truth * 2 / 3 + 1);
+}
+
+static int truth_file(void **state)
+{
+	int fd = mkstemp(truth_path);
+
+	(void)state;
+	if (fd < 0)
+		return -1;
+	close(fd);
+	setenv("MOCK_TRUTH", truth_path, 1);
+	return 0;
+}
+
+static int truth_file_remove(void **state)
+{
+	(void)state;
+	return unlink(truth_path);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,9 +280,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(goes_on_with_the_kinds_that_are_not_refused),
 		cmocka_unit_test(lives_with_every_other_call_failing),
 		cmocka_unit_test(waits_for_no_flush),
+		cmocka_unit_test(takes_buffers_late_from_other_threads_and_out_of_order),
+		cmocka_unit_test(takes_buffers_after_it_has_unsubscribed),
+		cmocka_unit_test(counts_exactly_what_it_throws_away),
+		cmocka_unit_test(invents_no_times),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "child"))
 		return child_main();
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, truth_file, truth_file_remove);
 }

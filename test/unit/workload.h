@@ -31,11 +31,19 @@ static struct {
 	atomic_uint messages;
 	atomic_ullong delivered[CUPROBE_PROBE_COUNT];
 	atomic_bool stop;
+	long deliver_ms; /* how long a consumer keeps the pump with each batch of kernels */
 	CUcontext context;
 	CUfunction function;
 	pthread_t threads[WORKLOAD_MAX_THREADS];
 	unsigned int thread_count;
 } workload;
+
+static inline void workload_sleep_ms(long ms)
+{
+	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+	nanosleep(&time, NULL);
+}
 
 static inline __u32 workload_consumers(enum cuprobe_probe_id probe)
 {
@@ -49,19 +57,14 @@ static inline void workload_deliver(enum cuprobe_probe_id probe, const void *dat
 
 	assert_int_equal(seq, atomic_fetch_add(&workload.delivered[probe], count));
 	assert_in_range(bytes, 1, CUPROBE_BATCH_BYTES);
+	if (probe == CUPROBE_PROBE_kernel && workload.deliver_ms)
+		workload_sleep_ms(workload.deliver_ms);
 	for (__u32 i = 0; probe == CUPROBE_PROBE_status && i < count; i++) {
 		if (status[i].type == CUPROBE_STATUS_STATE)
 			atomic_store(&workload.state, (int)status[i].state.state);
 		if (status[i].type == CUPROBE_STATUS_MESSAGE)
 			atomic_fetch_add(&workload.messages, 1);
 	}
-}
-
-static inline void workload_sleep_ms(long ms)
-{
-	const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-	nanosleep(&time, NULL);
 }
 
 /* True once the library has published the state. */
