@@ -10,7 +10,7 @@ import sys
 
 CPU = {"cuda_runtime", "cuda_driver"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
-OTHER = {"cuda_sync", "overhead", "unified_memory", "user_annotation"}
+OTHER = {"cuda_sync", "overhead", "unified_memory", "user_annotation", "gpu_user_annotation"}
 GPU_SORT_INDEX = 5000000
 
 
