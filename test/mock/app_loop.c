@@ -33,7 +33,8 @@ void app_sleep_until(uint64_t time_ns)
 	struct timespec ts = {.tv_sec = (time_t)(time_ns / NSEC_PER_SEC),
 			      .tv_nsec = (long)(time_ns % NSEC_PER_SEC)};
 
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	if (app_now() < time_ns)
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
 static void worker_graph(struct worker *w)

@@ -51,9 +51,7 @@ static CUstream stream_new(CUcontext context, unsigned int flags, int priority, 
 	pthread_mutex_lock(&context_lock);
 	stream->id = is_null ? NULL_STREAM_ID : context->next_stream_id++;
 	stream->next = context->streams;
-	/* pairs with readers of the list that do not take the lock */
-	atomic_store_explicit((struct CUstream_st * _Atomic *)&context->streams, stream,
-			      memory_order_release);
+	context->streams = stream; /* readers of the list take no lock */
 	pthread_mutex_unlock(&context_lock);
 	return stream;
 }
@@ -104,31 +102,34 @@ static void context_end(CUcontext context)
 	context->alive = false;
 }
 
+/* The calling thread's own default stream in the context; made at its first use. */
+static CUstream context_thread_stream(CUcontext context)
+{
+	const struct mock_tools *tools = call_tools();
+
+	if (thread_stream && thread_stream->context == context)
+		return thread_stream;
+	thread_stream = stream_new(context, 0, 0, false);
+	if (tools)
+		tools->stream(true, thread_stream);
+	return thread_stream;
+}
+
 /* The stream that a handle means for the calling thread. */
 CUresult context_stream(CUstream handle, bool per_thread, CUstream *ret_stream)
 {
+	bool thread = handle == CU_STREAM_PER_THREAD || (per_thread && !handle);
 	CUcontext context;
 	CUresult err;
 
-	if (handle == CU_STREAM_PER_THREAD || (per_thread && !handle)) {
-		err = context_need(&context);
-		if (err)
-			return err;
-		if (!thread_stream || thread_stream->context != context)
-			thread_stream = stream_new(context, 0, 0, false);
-		*ret_stream = thread_stream;
-		return CUDA_SUCCESS;
+	if (handle && handle != CU_STREAM_LEGACY && !thread) {
+		*ret_stream = handle;
+		return handle->alive ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 	}
-	if (!handle || handle == CU_STREAM_LEGACY) {
-		err = context_need(&context);
-		if (!err)
-			*ret_stream = context->null_stream;
-		return err;
-	}
-	if (!handle->alive)
-		return CUDA_ERROR_INVALID_HANDLE;
-	*ret_stream = handle;
-	return CUDA_SUCCESS;
+	err = context_need(&context);
+	if (!err)
+		*ret_stream = thread ? context_thread_stream(context) : context->null_stream;
+	return err;
 }
 
 static CUcontext context_primary(uint32_t device)

@@ -32,7 +32,7 @@ static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shard batch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Ops that wait to be reported; with too many the launching thread reports them itself. */
-static _Atomic uint64_t backlog;
+static _Atomic uint64_t backlog, drained_ns;
 
 static pthread_mutex_t worker_lock = PTHREAD_MUTEX_INITIALIZER; /* protects the two below */
 static pthread_cond_t worker_wake = PTHREAD_COND_INITIALIZER;
@@ -88,7 +88,8 @@ void pending_add(const struct mock_launch *launch)
 	pthread_mutex_lock(&shard->lock);
 	shard_add(shard, &item);
 	pthread_mutex_unlock(&shard->lock);
-	if (atomic_fetch_add(&backlog, launch->op_count) > MAX_BACKLOG)
+	if (atomic_fetch_add(&backlog, launch->op_count) > MAX_BACKLOG &&
+	    launch->queued_ns > atomic_load(&drained_ns) + WORKER_NS)
 		pending_drain(true);
 }
 
@@ -149,6 +150,7 @@ void pending_drain(bool wait)
 	for (size_t i = 0; i < SHARDS; i++)
 		shard_collect(&shards[i], now);
 	batch_report(true);
+	atomic_store(&drained_ns, drv->now());
 	pthread_mutex_unlock(&drain_lock);
 }
 

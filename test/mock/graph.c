@@ -162,9 +162,12 @@ MOCK_EXPORT CUresult CUDAAPI cuGraphLaunch_ptsz(CUgraphExec hGraphExec, CUstream
 
 CUresult graph_capture_begin(CUstream stream)
 {
-	if (stream->capture)
-		return CUDA_ERROR_ILLEGAL_STATE;
-	return graph_create(&stream->capture);
+	CUgraph graph;
+	CUresult err = stream->capture ? CUDA_ERROR_ILLEGAL_STATE : graph_create(&graph);
+
+	if (!err)
+		stream->capture = graph;
+	return err;
 }
 
 CUresult graph_capture_end(CUstream stream, CUgraph *ret_graph)

@@ -13,7 +13,7 @@
 #define ARENA_BYTES (1u << 20) /* of names a module */
 
 static pthread_mutex_t module_lock = PTHREAD_MUTEX_INITIALIZER; /* protects the lists and arenas */
-static CUmodule all_modules;					/* newest first, never freed */
+static CUmodule _Atomic all_modules;				/* newest first, never freed */
 static uint32_t last_module_id;
 static char *free_arena; /* of the module that was unloaded last */
 

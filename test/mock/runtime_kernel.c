@@ -15,7 +15,7 @@
 struct CUkern_st {
 	const void *host_function;
 	char *name;
-	CUfunction functions[MAX_DEVICES]; /* found at the first launch on each device */
+	CUfunction _Atomic functions[MAX_DEVICES]; /* found at the first launch on each device */
 };
 
 struct launch_params {
@@ -110,7 +110,7 @@ static CUresult kernel_resolve(struct CUkern_st *kernel, uint32_t device)
 	if (!err)
 		err = cu.cuModuleGetFunction(&function, modules[device], kernel->name);
 	if (!err)
-		__atomic_store_n(&kernel->functions[device], function, __ATOMIC_RELEASE);
+		kernel->functions[device] = function;
 	pthread_mutex_unlock(&lock);
 	return err;
 }
@@ -125,7 +125,7 @@ cudaError_t kernel_handle_function(cudaKernel_t kernel, CUfunction *ret_function
 	if (!kernel)
 		return cudaErrorInvalidDeviceFunction;
 	device = cu.driver->current()->device;
-	if (!__atomic_load_n(&kernel->functions[device], __ATOMIC_ACQUIRE)) {
+	if (!kernel->functions[device]) {
 		need = (cudaError_t)kernel_resolve(kernel, device);
 		if (need)
 			return need;

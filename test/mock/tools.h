@@ -20,11 +20,11 @@ struct script_line;
 struct CUctx_st {
 	struct CUctx_st *next;
 	uint32_t id, device;
-	struct CUstream_st *streams; /* newest first, the NULL stream last */
+	struct CUstream_st *_Atomic streams; /* newest first, the NULL stream last */
 	struct CUstream_st *null_stream;
 	uint32_t next_stream_id;
-	int primary_refs; /* > 0 while retained */
-	bool alive;
+	_Atomic int primary_refs; /* > 0 while retained */
+	_Atomic bool alive;
 };
 
 #define MOCK_QUEUE_DEPTH 1024 /* launches a stream takes before the launching thread waits */
@@ -35,12 +35,13 @@ struct CUstream_st {
 	uint32_t id;
 	int priority;
 	unsigned int flags;
-	bool is_null, alive;
+	bool is_null;
+	_Atomic bool alive;
 	pthread_mutex_t lock;		  /* protects the timeline below */
 	uint64_t busy_until_ns;		  /* native clock: when all that was enqueued is done */
 	uint64_t queue[MOCK_QUEUE_DEPTH]; /* ends of the last launches */
 	uint32_t queue_head;
-	struct CUgraph_st *capture; /* the graph that records instead of running, or NULL */
+	struct CUgraph_st *_Atomic capture; /* the graph that records instead of running, or NULL */
 };
 
 struct CUevent_st {
@@ -64,13 +65,13 @@ struct CUfunc_st {
 struct CUmod_st {
 	struct CUmod_st *next;
 	struct CUctx_st *context;
-	struct CUfunc_st *functions;
+	struct CUfunc_st *_Atomic functions;
 	uint32_t id;
 	const void *image; /* the module's own copy */
 	size_t image_bytes;
 	char *names; /* arena of the functions' names */
 	size_t names_used;
-	bool alive;
+	_Atomic bool alive;
 };
 
 enum mock_op_kind { MOCK_KERNEL, MOCK_COPY, MOCK_PEER_COPY, MOCK_SET, MOCK_MIGRATION };
@@ -120,7 +121,7 @@ struct CUgraphExec_st {
 	struct CUgraphExec_st *next;
 	uint32_t id, graph_id, op_count;
 	uint64_t duration_ns;
-	bool alive; /* not destroyed; the memory stays for records and truth */
+	_Atomic bool alive; /* not destroyed; the memory stays for records and truth */
 	_Atomic uint64_t launches;
 	struct mock_op ops[];
 };
@@ -174,8 +175,8 @@ struct mock_memory {
 };
 
 struct CUmemPoolHandle_st {
-	uint64_t address, bytes, used, release_threshold;
-	uint32_t device;
+	_Atomic uint64_t address, bytes, used, release_threshold;
+	_Atomic uint32_t device;
 };
 
 /* How libcupti follows what happens. Called on the thread that makes the CUDA call. */
