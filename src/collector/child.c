@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,6 +23,19 @@ struct user {
 	gid_t gid;
 	char name[256], home[1024];
 };
+
+static struct rlimit files_before; /* rlim_max 0: not raised */
+
+void limits_raise(void)
+{
+	struct rlimit files;
+
+	if (files_before.rlim_max || getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files_before = files;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
 
 static bool number(const char *text, unsigned long *ret)
 {
@@ -97,6 +111,8 @@ child_run(char *const *argv, const char *library, const struct user *user, int g
 		_exit(127);
 	set_injection(library);
 	restore_signals();
+	if (files_before.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &files_before);
 	if (user)
 		err = become(user);
 	if (!err) {

@@ -7,6 +7,12 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/*
+ * Raises our own limit of open files, of which each attached file or probe takes one; a command
+ * gets the limit that we were started with.
+ */
+void limits_raise(void);
+
 struct child {
 	pid_t pid;   /* 0: there is none */
 	int pidfd;   /* readable once it has ended */

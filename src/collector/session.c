@@ -224,7 +224,10 @@ static int session_load(struct session *s, const struct session_opts *opts, char
 			size_t size)
 {
 	const struct program_opts program = {opts->form, opts->no_multi, opts->ring_bytes};
-	int err = program_load(&s->program, &program);
+	int err;
+
+	limits_raise();
+	err = program_load(&s->program, &program);
 
 	if (!err && !s->program.multi && !feature_uprobes())
 		err = -EOPNOTSUPP;

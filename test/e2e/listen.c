@@ -130,39 +130,54 @@ static void report(struct session *s, __u64 stop_ms)
 	printf("stop %llu ms\n", now_ms() - stop_ms);
 }
 
-int main(int argc, char **argv)
-{
-	const struct session_handler handler = {.batch = on_batch, .process = on_process};
-	struct session_opts opts = {.probes = 1U << CUPROBE_PROBE_kernel};
-	__u64 duration_ms = 0, stop_ms;
-	int option, ret, grace_ms = 500;
-	struct session *s = NULL;
+struct arguments {
+	struct session_opts opts;
 	pid_t pids[64];
-	char why[512];
+	__u64 duration_ms;
+	int grace_ms;
+};
+
+static bool parse(struct arguments *a, int argc, char **argv)
+{
+	int option;
 
 	while ((option = getopt(argc, argv, "+f:er:d:s:p:a")) != -1) {
 		if (option == 'f')
-			opts.form = (unsigned int)atoi(optarg);
+			a->opts.form = (unsigned int)atoi(optarg);
 		else if (option == 'e')
-			opts.no_multi = true;
+			a->opts.no_multi = true;
 		else if (option == 'r')
-			opts.ring_bytes = (__u32)atoi(optarg);
+			a->opts.ring_bytes = (__u32)atoi(optarg);
 		else if (option == 'd')
-			duration_ms = (__u64)atoi(optarg);
+			a->duration_ms = (__u64)atoi(optarg);
 		else if (option == 's')
-			grace_ms = atoi(optarg);
+			a->grace_ms = atoi(optarg);
 		else if (option == 'p')
-			opts.pid_count = parse_pids(optarg, pids, 64);
+			a->opts.pid_count = parse_pids(optarg, a->pids, 64);
 		else if (option == 'a')
-			opts.all = true;
+			a->opts.all = true;
 		else
-			return 2;
+			return false;
 	}
-	opts.pids = pids;
-	opts.command = optind < argc ? argv + optind : NULL;
+	a->opts.pids = a->pids;
+	a->opts.command = optind < argc ? argv + optind : NULL;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	const struct session_handler handler = {.batch = on_batch, .process = on_process};
+	struct arguments a = {.opts.probes = 1U << CUPROBE_PROBE_kernel, .grace_ms = 500};
+	struct session *s = NULL;
+	__u64 stop_ms;
+	char why[512];
+	int ret;
+
+	if (!parse(&a, argc, argv))
+		return 2;
 	signal(SIGTERM, on_signal);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	ret = session_open(&s, &opts, &handler, why, sizeof(why));
+	ret = session_open(&s, &a.opts, &handler, why, sizeof(why));
 	if (ret) {
 		printf("failed: %s: %s\n", strerror(-ret), why);
 		return 1;
@@ -170,10 +185,10 @@ int main(int argc, char **argv)
 	puts("attached");
 	ret = session_start(s);
 	if (!ret)
-		ret = listen_until(s, duration_ms ? now_ms() + duration_ms : ~0ULL);
+		ret = listen_until(s, a.duration_ms ? now_ms() + a.duration_ms : ~0ULL);
 	stop_ms = now_ms();
 	if (ret >= 0)
-		ret = session_stop(s, grace_ms);
+		ret = session_stop(s, a.grace_ms);
 	report(s, stop_ms);
 	printf("ended %d status %d\n", ret, session_exit_status(s));
 	session_free(s);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,6 +60,18 @@ static void leaves_another_nvtx_tool_alone(void **state)
 	setenv("NVTX_INJECTION64_PATH", "/opt/other.so", 1);
 	assert_int_equal(status_of(SHELL("[ $NVTX_INJECTION64_PATH = /opt/other.so ]"), true), 0);
 	unsetenv("NVTX_INJECTION64_PATH");
+}
+
+static void keeps_its_raised_limit_to_itself(void **state)
+{
+	struct rlimit few = {64, 4096}, now;
+
+	(void)state;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	limits_raise();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+	assert_int_equal(now.rlim_cur, 4096);
+	assert_int_equal(status_of(SHELL("[ $(ulimit -n) = 64 ]"), true), 0);
 }
 
 static void refuses_what_cannot_be_run(void **state)
@@ -133,6 +146,7 @@ int main(void)
 		cmocka_unit_test(passes_the_exit_status_on),
 		cmocka_unit_test(sets_both_injection_variables),
 		cmocka_unit_test(leaves_another_nvtx_tool_alone),
+		cmocka_unit_test(keeps_its_raised_limit_to_itself),
 		cmocka_unit_test(refuses_what_cannot_be_run),
 		cmocka_unit_test(tells_what_exec_failed_with),
 		cmocka_unit_test(runs_nothing_before_it_may),
