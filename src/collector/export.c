@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/collector/error.h"
+#include "src/collector/model.h"
 #include "src/collector/options.h"
 #include "src/collector/sink.h"
 #include "src/collector/verbs.h"
@@ -89,6 +90,11 @@ static int export_view(const struct options *o, const struct sink_ops *ops)
 	if (!status && view_ends_early(&v))
 		fprintf(stderr, "cuprobe: '%s' %s: exported is what came before\n", v.path,
 			view_ends_early(&v));
+	if (!status && model_lost(v.model))
+		fprintf(stderr,
+			"cuprobe: %llu records were lost while '%s' was recorded: see"
+			" `cuprobe report`\n",
+			model_lost(v.model), v.path);
 	if (!status && !o->quiet && strcmp(path, "-") != 0)
 		fprintf(stderr, "cuprobe: wrote '%s'\n", path);
 	free(path);

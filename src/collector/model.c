@@ -214,6 +214,17 @@ int model_event(struct model *m, const struct event *e)
 	return 0;
 }
 
+__u64 model_lost(const struct model *m)
+{
+	__u64 lost = 0;
+
+	for (const struct process *p = model_processes(m); p; p = p->next) {
+		for (int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++)
+			lost += ledger_lost(&p->ledgers[probe]) + p->ledgers[probe].library.lost;
+	}
+	return lost;
+}
+
 void model_window(const struct model *m, __u64 *ret_first_ns, __u64 *ret_last_ns)
 {
 	*ret_first_ns = m->first_ns;

@@ -113,6 +113,9 @@ const struct process_message *process_messages(const struct process *p);
 const char *process_message_text(const struct process *p, const struct process_message *m);
 const char *process_message_remedy(const struct process *p, const struct process_message *m);
 
+/* Records of all processes and kinds that were made and did not arrive, wherever they were lost. */
+__u64 model_lost(const struct model *m);
+
 /* The window in which anything was seen, CLOCK_MONOTONIC; both 0 when nothing was. */
 void model_window(const struct model *m, __u64 *ret_first_ns, __u64 *ret_last_ns);
 

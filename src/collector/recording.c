@@ -64,17 +64,6 @@ static int recording_losses(void *arg, const struct cuprobe_loss_key *key,
 	return r->write_err;
 }
 
-static __u64 recording_lost(const struct recording *r)
-{
-	__u64 lost = 0;
-
-	for (const struct process *p = model_processes(r->model); p; p = p->next) {
-		for (int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++)
-			lost += ledger_lost(&p->ledgers[probe]) + p->ledgers[probe].library.lost;
-	}
-	return lost;
-}
-
 static int recording_tick(void *arg)
 {
 	struct recording *r = arg;
@@ -84,10 +73,10 @@ static int recording_tick(void *arg)
 	if (r->capture)
 		progress_line(&r->progress, "%llu events, %.1f MB written, %llu lost; ^C to stop",
 			      stats_events(r->stats), (double)capture_bytes(r->capture) / 1e6,
-			      recording_lost(r));
+			      model_lost(r->model));
 	else
 		progress_line(&r->progress, "%llu events, %llu lost; ^C to stop",
-			      stats_events(r->stats), recording_lost(r));
+			      stats_events(r->stats), model_lost(r->model));
 	return 0;
 }
 

@@ -347,7 +347,9 @@ static void put_last_event(struct sink *s)
 	p = put_u64(p, g && g->lanes ? g->lanes->tid : 0);
 	p = PUT(p, ",\"ts\":");
 	p = put_ts(s, p, end_ns);
-	output_done(s->out, PUT(p, "}\n],\n"));
+	p = PUT(p, ",\"args\":{\"records lost\":");
+	p = put_u64(p, model_lost(s->opts.model));
+	output_done(s->out, PUT(p, "}}\n],\n"));
 }
 
 void chrome_put_tail(struct sink *s)

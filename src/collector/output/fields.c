@@ -33,7 +33,7 @@ static const struct field kernel_fields[] = {
 	BRIEF(kernel, grid, XYZ),
 	BRIEF(kernel, block, XYZ),
 	FIELD(kernel, cluster, XYZ),
-	AS("registers", kernel, registers_per_thread, U32),
+	FIELD(kernel, registers_per_thread, U32),
 	FIELD(kernel, static_shared_bytes, U32),
 	FIELD(kernel, dynamic_shared_bytes, U32),
 	FIELD(kernel, executed_shared_bytes, U32),
