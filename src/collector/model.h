@@ -44,7 +44,7 @@ struct process {
 	__u32 number;	      /* 0, 1, ... in the order of appearance */
 	__u32 pid;	      /* initial pid namespace */
 	__u64 start_ns;
-	__u32 image; /* 0, 1, ...: execs with the library; string ids start anew with each */
+	__u32 image;  /* 0, 1, ...: execs with the library; string ids start anew with each */
 	__u32 state;  /* enum cuprobe_state, as last told */
 	__u32 states; /* bit n: was told of state n */
 	__u64 unknown_batches; /* of probes that only a newer cuprobe knows */
