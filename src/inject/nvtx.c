@@ -188,5 +188,7 @@ void cuprobe_nvtx_pump(void)
 		more = cuprobe_nvtx_buffer_drain(event_take);
 	if (more)
 		atomic_store_explicit(&draining, true, memory_order_relaxed);
+	else if (!session)
+		cuprobe_nvtx_buffer_trim();
 	batch_fire();
 }

@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include "src/inject/clock.h"
+#include "src/inject/env.h"
 #include "src/inject/ledger.h"
 
-#define CHUNKS 4096u /* 64 MiB */
 #define THREADS 2048u
-#define CHUNKS_A_TURN 16u /* of one thread, before the next has its turn */
+#define PAGE_BYTES 4096u
+#define PRESENT_BYTES ((size_t)2 << 20) /* of the pool, in memory from the start */
+#define CHUNKS_A_TURN 16u		/* of one thread, before the next has its turn */
 
 _Static_assert(CUPROBE_NVTX_TEXT_BYTES + sizeof(struct nvtx_chunk) + sizeof(struct nvtx_slot) <=
 		       CUPROBE_NVTX_CHUNK_BYTES,
@@ -37,7 +39,7 @@ struct numbers {
 };
 
 static struct {
-	char *memory;
+	char *memory; /* chunks: the first one of each thread, then those of the pool */
 	struct nvtx_thread *threads;
 	struct numbers free_chunks, free_threads;
 	pthread_key_t key;
@@ -47,10 +49,10 @@ static struct {
 
 __thread struct nvtx_thread *cuprobe_nvtx_self;
 
-static int numbers_get(struct numbers *n, __u32 *ret)
+/* One that was given back; false when there is none. */
+static bool numbers_pop(struct numbers *n, __u32 *ret)
 {
 	__u64 head = atomic_load_explicit(&n->head, memory_order_acquire);
-	__u32 fresh;
 
 	while ((__u32)head) {
 		__u64 below = (head >> 32 << 32) + (1ULL << 32) +
@@ -59,9 +61,18 @@ static int numbers_get(struct numbers *n, __u32 *ret)
 		if (atomic_compare_exchange_weak_explicit(
 			    &n->head, &head, below, memory_order_acquire, memory_order_acquire)) {
 			*ret = (__u32)head - 1;
-			return 0;
+			return true;
 		}
 	}
+	return false;
+}
+
+static int numbers_get(struct numbers *n, __u32 *ret)
+{
+	__u32 fresh;
+
+	if (numbers_pop(n, ret))
+		return 0;
 	fresh = atomic_load_explicit(&n->fresh, memory_order_relaxed);
 	while (fresh < n->size) {
 		if (atomic_compare_exchange_weak_explicit(&n->fresh, &fresh, fresh + 1,
@@ -86,14 +97,13 @@ static void numbers_put(struct numbers *n, __u32 number)
 		&n->head, &head, above, memory_order_release, memory_order_relaxed));
 }
 
-static struct nvtx_chunk *chunk_get(void)
+static struct nvtx_chunk *chunk_at(size_t number)
 {
-	struct nvtx_chunk *c;
-	__u32 number;
+	return (void *)(pool.memory + number * CUPROBE_NVTX_CHUNK_BYTES);
+}
 
-	if (numbers_get(&pool.free_chunks, &number))
-		return NULL;
-	c = (void *)(pool.memory + (size_t)number * CUPROBE_NVTX_CHUNK_BYTES);
+static struct nvtx_chunk *chunk_clear(struct nvtx_chunk *c)
+{
 	atomic_store_explicit(&c->next, NULL, memory_order_relaxed);
 	atomic_store_explicit(&c->count, 0, memory_order_relaxed);
 	c->drained = 0;
@@ -101,10 +111,21 @@ static struct nvtx_chunk *chunk_get(void)
 	return c;
 }
 
+/* NULL when the pool is empty. */
+static struct nvtx_chunk *chunk_get(void)
+{
+	__u32 number;
+
+	return numbers_get(&pool.free_chunks, &number) ? NULL
+						       : chunk_clear(chunk_at(THREADS + number));
+}
+
 static void chunk_put(struct nvtx_chunk *c)
 {
-	numbers_put(&pool.free_chunks,
-		    (__u32)(((char *)c - pool.memory) / CUPROBE_NVTX_CHUNK_BYTES));
+	size_t number = (size_t)((char *)c - pool.memory) / CUPROBE_NVTX_CHUNK_BYTES;
+
+	if (number >= THREADS)
+		numbers_put(&pool.free_chunks, (__u32)(number - THREADS));
 }
 
 static void thread_ended(void *arg)
@@ -126,22 +147,43 @@ static void *reserve(size_t bytes)
 
 int cuprobe_nvtx_buffer_init(void)
 {
-	static __u32 next_chunk[CHUNKS], next_thread[THREADS];
+	static __u32 next_thread[THREADS];
+	size_t chunks = ((size_t)cuprobe_env.pool_mb << 20) / CUPROBE_NVTX_CHUNK_BYTES;
+	__u32 *next_chunk;
 
 	if (pool.ready)
 		return 0;
 	if (pthread_key_create(&pool.key, thread_ended))
 		return -EAGAIN;
-	pool.memory = reserve((size_t)CHUNKS * CUPROBE_NVTX_CHUNK_BYTES);
+	next_chunk = reserve(chunks * sizeof(*next_chunk));
+	pool.memory = reserve((THREADS + chunks) * CUPROBE_NVTX_CHUNK_BYTES);
 	pool.threads = reserve(THREADS * sizeof(*pool.threads));
-	if (!pool.memory || !pool.threads) {
+	if (!next_chunk || !pool.memory || !pool.threads) {
 		pthread_key_delete(pool.key);
 		return -ENOMEM;
 	}
-	pool.free_chunks = (struct numbers){.size = CHUNKS, .next = next_chunk};
+	for (size_t at = 0; at < PRESENT_BYTES; at += PAGE_BYTES)
+		((volatile char *)chunk_at(THREADS))[at] = 0;
+	pool.free_chunks = (struct numbers){.size = (__u32)chunks, .next = next_chunk};
 	pool.free_threads = (struct numbers){.size = THREADS, .next = next_thread};
 	pool.ready = true;
 	return 0;
+}
+
+void cuprobe_nvtx_buffer_trim(void)
+{
+	__u32 number, kept = 0; /* numbers + 1 */
+
+	while (pool.ready && numbers_pop(&pool.free_chunks, &number)) {
+		madvise(chunk_at(THREADS + number), CUPROBE_NVTX_CHUNK_BYTES, MADV_DONTNEED);
+		pool.free_chunks.next[number] = kept;
+		kept = number + 1;
+	}
+	while (kept) {
+		number = kept - 1;
+		kept = pool.free_chunks.next[number];
+		numbers_put(&pool.free_chunks, number);
+	}
 }
 
 static void thread_new_ranges(struct nvtx_thread *t)
@@ -159,13 +201,11 @@ static struct nvtx_thread *thread_make(void)
 	if (numbers_get(&pool.free_threads, &number))
 		return NULL;
 	t = &pool.threads[number];
-	t->chunk = chunk_get();
-	if (!t->chunk || pthread_setspecific(pool.key, t)) {
-		if (t->chunk)
-			chunk_put(t->chunk);
+	if (pthread_setspecific(pool.key, t)) {
 		numbers_put(&pool.free_threads, number);
 		return NULL;
 	}
+	t->chunk = chunk_clear(chunk_at(number));
 	t->first = t->chunk;
 	t->tid = (__u32)syscall(SYS_gettid);
 	t->session = 0;

@@ -48,8 +48,10 @@ struct nvtx_thread {
 	__u32 level[CUPROBE_NVTX_DOMAINS]; /* open ranges in each domain */
 };
 
-/* Reserves address space for the pool, once; nothing is resident before it is used. */
+/* Reserves address space for the pool (CUPROBE_POOL_MB), once; most becomes resident with use. */
 int cuprobe_nvtx_buffer_init(void);
+/* Gives the memory of chunks that are not in use back to the kernel. */
+void cuprobe_nvtx_buffer_trim(void);
 
 /* The calling thread's, if it has one. */
 extern __thread struct nvtx_thread *cuprobe_nvtx_self;

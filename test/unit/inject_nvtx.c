@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "src/inject/batch.h"
+#include "src/inject/env.h"
 #include "src/inject/guard.h"
 #include "src/inject/ledger.h"
 #include "src/inject/nvtx.h"
@@ -191,6 +192,7 @@ static int group_begin(void **state)
 {
 	(void)state;
 	events = malloc(RECORDS_MOST * sizeof(*events));
+	cuprobe_env.pool_mb = 64;
 	cuprobe_guard_init();
 	cuprobe_outlet = &outlet;
 	for (int i = 1; i < NVTX_CORE_COUNT; i++)
