@@ -32,5 +32,14 @@ listen -- "$fire" daemon sleep:1500 say exit:0 >"$tmp/out"
 expect "ended 0 status 0" "$tmp/out"
 until_line unwanted "$tmp/out"
 
+# A place where no library can be loaded from is passed over.
+mkdir "$tmp/noexec"
+if mount -t tmpfs -o noexec tmpfs "$tmp/noexec" 2>/dev/null; then
+	cleanup="umount '$tmp/noexec'; $cleanup"
+	TMPDIR=$tmp/noexec listen -- "$fire" say >"$tmp/out"
+	expect wanted "$tmp/out"
+	[ -z "$(ls "$tmp/noexec")" ] || fail "a copy is left in the place that was passed over"
+fi
+
 [ -z "$(find /tmp -maxdepth 1 -name 'cuprobe-*' -newer "$tmp/other" -not -path "$tmp")" ] ||
 	fail "the run's copy of the library is left behind"
