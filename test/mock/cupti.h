@@ -97,6 +97,7 @@ struct delivery {
 };
 void deliver_init(void); /* reads the script */
 void deliver(const struct delivery *delivery);
+bool deliver_loses(void);	 /* buffers that the client did not flush, at cuptiFinalize */
 void deliver_flush(void);	 /* waits for what is not held back on purpose */
 void deliver_unsubscribed(void); /* the moment that `complete after=unsubscribe` waits for */
 

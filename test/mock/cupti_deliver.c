@@ -18,27 +18,35 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct delivery *queue;
 static unsigned int queued, active; /* active: being delivered just now */
 static _Atomic bool started, unsubscribed;
-static bool directed, random_order, after_unsubscribe;
+static bool directed, random_order, after_unsubscribe, loses;
 static int64_t late_ms, thread_count;
 
 void deliver_init(void)
 {
 	struct script_line *line = drv->script_next("complete", NULL);
-	const char *order, *after;
+	const char *order, *after, *end;
 
 	if (!line)
 		return;
-	directed = true;
+	end = drv->script_get(line, "finalize");
+	loses = end && !strcmp(end, "lose");
+	directed = !end || line->arg_count > 1;
 	order = drv->script_get(line, "order");
 	after = drv->script_get(line, "after");
 	random_order = order && !strcmp(order, "random");
 	after_unsubscribe = after && !strcmp(after, "unsubscribe");
-	if ((order && !random_order) || (after && !after_unsubscribe))
-		drv->script_error(line, "order=random and after=unsubscribe are all there is");
+	if ((order && !random_order) || (after && !after_unsubscribe) || (end && !loses))
+		drv->script_error(line, "order=random, after=unsubscribe and finalize=lose are "
+					"all there is");
 	late_ms = drv->script_number(line, "late", 0);
 	thread_count = drv->script_number(line, "threads", 1);
 	if (thread_count < 1 || thread_count > MAX_THREADS)
 		drv->script_error(line, "threads=1 to %d", MAX_THREADS);
+}
+
+bool deliver_loses(void)
+{
+	return loses;
 }
 
 static void delivery_give(const struct delivery *d)

@@ -243,24 +243,28 @@ size_t lane_dropped(void)
 	return atomic_exchange(&dropped, 0);
 }
 
-static void lane_forget(struct lane *lane)
+/* What the client did not flush comes back, or with `complete finalize=lose` never does. */
+static void lane_end(struct lane *lane)
 {
 	pthread_mutex_lock(&lane->lock);
-	lane_tell_made(lane);
-	memset(lane->told, 0, sizeof(lane->told));
-	if (lane->buffer)
-		lane_given_back(lane->buffer);
-	lane->buffer = NULL;
+	if (deliver_loses()) {
+		lane_tell_made(lane);
+		memset(lane->told, 0, sizeof(lane->told));
+		if (lane->buffer)
+			lane_given_back(lane->buffer);
+		lane->buffer = NULL;
+	} else {
+		lane_complete(lane);
+	}
 	pthread_mutex_unlock(&lane->lock);
 }
 
-/* Buffers that the client did not flush are not given back. */
 void lane_reset(void)
 {
 	pthread_once(&lanes_once, lanes_init);
-	lane_forget(&device_lane);
+	lane_end(&device_lane);
 	for (size_t i = 0; i < MAX_THREADS; i++)
-		lane_forget(&thread_lanes[i]);
+		lane_end(&thread_lanes[i]);
 	lane_register(NULL, NULL);
 }
 

@@ -71,6 +71,7 @@ void context_wait(CUcontext context);
 void gpu_init(void);
 bool gpu_instant(void);
 uint64_t gpu_kernel_ns(const char *name);
+uint64_t gpu_vary(uint64_t duration_ns, uint64_t seed);
 uint64_t gpu_copy_ns(uint64_t bytes, uint32_t copy_kind);
 CUresult gpu_run(CUstream stream, const struct mock_op *ops, uint32_t count,
 		 struct CUgraphExec_st *exec);

@@ -40,6 +40,7 @@ CUresult graph_append(CUgraph graph, const struct mock_op *op, CUgraphNode *ret_
 	node->graph = graph;
 	node->op = *op;
 	node->op.node_id = (uint64_t)graph->id << 32 | (atomic_fetch_add(&last_node_id, 1) + 1);
+	node->op.duration_ns = gpu_vary(op->duration_ns, node->op.node_id);
 	if (graph->last)
 		graph->last->next = node;
 	else

@@ -18,8 +18,9 @@ class Run:
     def __init__(self, folder, *args, kinds=(), version="13.0", env=None, static=False):
         with tempfile.TemporaryDirectory() as tmp:
             environ = dict(os.environ, MOCK_TRUTH=f"{tmp}/truth.json", **(env or {}))
-            for name in ("CUDA_INJECTION64_PATH", "LD_LIBRARY_PATH"):
-                environ.pop(name, None)
+            environ.pop("CUDA_INJECTION64_PATH", None)
+            # ASan's dlopen does not know the caller's RUNPATH, and there may be a real libcupti
+            environ["LD_LIBRARY_PATH"] = folder
             if kinds:
                 environ["CUDA_INJECTION64_PATH"] = f"{folder}/libmock_client_{version}.so"
                 environ["MOCK_CLIENT_KINDS"] = ",".join(str(kind) for kind in kinds)

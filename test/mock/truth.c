@@ -180,7 +180,8 @@ static size_t kernel_collect(struct kernel_total *totals, size_t room)
 {
 	size_t count = unloaded_count;
 
-	memcpy(totals, unloaded, unloaded_count * sizeof(*totals));
+	for (size_t i = 0; i < unloaded_count; i++)
+		totals[i] = unloaded[i];
 	for (CUmodule m = mock_modules(); m; m = m->next) {
 		for (CUfunction f = m->functions; f && count < room; f = f->next)
 			totals[count++] = (struct kernel_total){f->name, atomic_load(&f->launches)};
