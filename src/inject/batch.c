@@ -1,56 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/batch.h"
 
+#include <stddef.h>
+
 #include "src/inject/clock.h"
 #include "src/inject/ledger.h"
 #include "src/inject/outlet.h"
 
-struct batch {
-	__u32 count;
-	__u64 begun_ns; /* when its first record came */
-	__u8 data[CUPROBE_BATCH_BYTES] __attribute__((aligned(64)));
-};
+static __u8 data[CUPROBE_PROBE_COUNT][CUPROBE_BATCH_BYTES] __attribute__((aligned(64)));
 
-static struct batch batches[CUPROBE_PROBE_COUNT];
-
-#define RECORD_BYTES(name, number) [number] = sizeof(struct cuprobe_##name),
-static const __u32 record_bytes[] = {CUPROBE_FOR_EACH_PROBE(RECORD_BYTES)};
+#define BATCH(name, number) [number] = {.next = data[number]},
+struct cuprobe_batch cuprobe_batch[] = {CUPROBE_FOR_EACH_PROBE(BATCH)};
 
 __u32 cuprobe_batch_pending(__u32 probe)
 {
-	return batches[probe].count;
-}
-
-void *cuprobe_batch_add(__u32 probe)
-{
-	struct batch *batch = &batches[probe];
-	void *record;
-
-	if ((batch->count + 1) * record_bytes[probe] > CUPROBE_BATCH_BYTES)
-		cuprobe_batch_fire(probe);
-	if (!batch->count)
-		batch->begun_ns = cuprobe_clock_now();
-	record = batch->data + batch->count * record_bytes[probe];
-	batch->count++;
-	cuprobe_ledger[probe].decoded++;
-	return record;
+	return (__u32)(cuprobe_batch[probe].next - data[probe]) / cuprobe_batch_record_bytes(probe);
 }
 
 static void batch_hand_over(__u32 probe)
 {
-	struct batch *batch = &batches[probe];
 	struct cuprobe_ledger *ledger = &cuprobe_ledger[probe];
-	__u32 count = batch->count;
+	__u32 count = cuprobe_batch_pending(probe);
 
 	if (!count)
 		return;
-	batch->count = 0;
+	cuprobe_batch[probe].next = data[probe];
+	cuprobe_batch[probe].limit = NULL;
 	if (!cuprobe_outlet->consumers(probe)) {
 		ledger->discarded += count;
 		return;
 	}
-	cuprobe_outlet->deliver(probe, batch->data, count * record_bytes[probe], count,
-				ledger->fired);
+	cuprobe_outlet->deliver(probe, data[probe], count * cuprobe_batch_record_bytes(probe),
+				count, ledger->fired);
 	ledger->fired += count;
 }
 
@@ -67,7 +48,16 @@ void cuprobe_batch_fire(__u32 probe)
 void cuprobe_batch_fire_aged(__u64 begun_before_ns)
 {
 	for (__u32 probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
-		if (batches[probe].count && batches[probe].begun_ns <= begun_before_ns)
+		if (cuprobe_batch[probe].limit && cuprobe_batch[probe].begun_ns <= begun_before_ns)
 			cuprobe_batch_fire(probe);
 	}
+}
+
+void *cuprobe_batch_begin(__u32 probe)
+{
+	cuprobe_batch_fire(probe);
+	cuprobe_batch[probe].limit =
+		data[probe] + CUPROBE_BATCH_BYTES - cuprobe_batch_record_bytes(probe);
+	cuprobe_batch[probe].begun_ns = cuprobe_clock_now();
+	return data[probe];
 }

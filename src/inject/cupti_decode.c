@@ -16,25 +16,7 @@
 
 #define SLACK_NS 1000000000ull /* that far outside the session a time is still believed */
 
-/* What holds for the buffer being decoded. */
-bool cuprobe_record_cupti_alive;
-static __u64 earliest_ns, latest_ns;
-
-__u64 cuprobe_record_time(__u64 cupti_ns)
-{
-	return cupti_ns ? cupti_ns + (__u64)cuprobe_clock_offset_ns : 0;
-}
-
-bool cuprobe_record_times(__u32 probe, __u64 *start, __u64 *end)
-{
-	*start = cuprobe_record_time(*start);
-	*end = cuprobe_record_time(*end);
-	if (*start > earliest_ns && *end >= *start && *end <= latest_ns)
-		return true;
-	cuprobe_ledger[probe].decoded++;
-	cuprobe_ledger[probe].invalid++;
-	return false;
-}
+struct cuprobe_decoding cuprobe_decoding;
 
 struct handler {
 	void (*decode)(const __u8 *record, __u32 bytes);
@@ -70,112 +52,137 @@ static const struct handler handlers[] = {
 	HANDLER(STREAM, stream, info),
 };
 
-static const struct handler *handler_for(const __u8 *record)
+#define KINDS (sizeof(handlers) / sizeof(handlers[0]))
+
+/* The handlers as this version of CUPTI and the consumers of the moment need them. Pump thread. */
+static struct ready {
+	void (*decode)(const __u8 *record, __u32 bytes); /* NULL: a kind that is not known */
+	__u32 bytes;
+	__u16 probe;
+	bool wanted;
+} ready[KINDS];
+
+static __u32 record_kind(const __u8 *record)
 {
 	__u32 kind;
 
 	memcpy(&kind, record, sizeof(kind));
-	if (kind >= sizeof(handlers) / sizeof(handlers[0]) || !handlers[kind].decode)
-		return NULL;
-	return &handlers[kind];
+	return kind;
 }
 
-static __u32 handler_bytes(const struct handler *handler, const struct cuprobe_layout *layout)
+/* How long the record is; 0 when its kind is not known. */
+static __u32 record_bytes(__u32 kind, const struct cuprobe_layout *layout)
 {
-	__u16 bytes;
+	__u16 bytes = 0;
 
-	memcpy(&bytes, (const __u8 *)layout + handler->layout, sizeof(bytes));
+	if (kind < KINDS && handlers[kind].decode)
+		memcpy(&bytes, (const __u8 *)layout + handlers[kind].layout, sizeof(bytes));
 	return bytes;
 }
 
-/* A record, the handler of its kind, and its size in this CUPTI. */
-struct record {
-	__u8 *at;
-	const struct handler *handler; /* NULL: a kind that is not known */
-	__u32 bytes;
-};
-
-static bool record_look(struct record *record, const struct cuprobe_layout *layout, const __u8 *end)
+static void ready_make(const struct cuprobe_layout *layout)
 {
-	record->handler = handler_for(record->at);
-	record->bytes = record->handler ? handler_bytes(record->handler, layout) : 0;
-	return record->at + record->bytes <= end;
-}
+	__u32 wanted = cuprobe_outlet_wanted() | CUPROBE_PROBE_BIT(CUPROBE_PROBE_info);
 
-/* Without CUPTI the sizes of the records lead from one to the next, up to the first unknown one. */
-static bool record_step(struct record *record, __u8 *data, const __u8 *end)
-{
-	if (record->at && !record->bytes)
-		return false;
-	record->at = record->at ? record->at + record->bytes : data;
-	return record->at + sizeof(__u32) <= end;
-}
-
-static bool record_next(struct record *record, __u8 *data, size_t valid_bytes, bool cupti_alive)
-{
-	CUpti_Activity *activity = (CUpti_Activity *)(void *)record->at;
-	CUptiResult result;
-
-	if (!cupti_alive)
-		return record_step(record, data, data + valid_bytes);
-	result = cuprobe_cupti.ActivityGetNextRecord(data, valid_bytes, &activity);
-	record->at = (__u8 *)activity;
-	if (result != CUPTI_SUCCESS && result != CUPTI_ERROR_MAX_LIMIT_REACHED)
-		cuprobe_ledger_unknown_add(1); /* the rest of the buffer cannot be read */
-	return result == CUPTI_SUCCESS;
+	for (__u32 kind = 0; kind < KINDS; kind++)
+		ready[kind] = (struct ready){
+			.decode = handlers[kind].decode,
+			.bytes = record_bytes(kind, layout),
+			.probe = handlers[kind].probe,
+			.wanted = wanted >> handlers[kind].probe & 1,
+		};
 }
 
 /* CUPTI's documentation leaves the freeing of this to its client. */
-static void record_release(const struct record *record)
+static void record_release(const __u8 *record, __u32 kind, __u32 bytes)
 {
-	if (record->handler->decode == cuprobe_decode_overhead)
-		free((void *)cuprobe_overhead_data(record->at, record->bytes, 0));
+	if (kind == CUPTI_ACTIVITY_KIND_OVERHEAD)
+		free((void *)cuprobe_overhead_data(record, bytes, 0));
 }
 
-static void record_decode(const struct record *record, __u32 wanted)
+static void record_take(const __u8 *record, const __u8 *end)
 {
-	__u32 probe = record->handler->probe;
+	__u32 kind = record_kind(record);
+	const struct ready *how = &ready[kind < KINDS ? kind : 0];
 
-	if (probe == CUPROBE_PROBE_info || (wanted & CUPROBE_PROBE_BIT(probe))) {
-		record->handler->decode(record->at, record->bytes);
+	if (!how->decode || record + how->bytes > end) {
+		cuprobe_ledger_unknown_add(1);
 		return;
 	}
-	cuprobe_ledger[probe].decoded++;
-	cuprobe_ledger[probe].discarded++;
+	if (how->wanted) {
+		how->decode(record, how->bytes);
+	} else {
+		cuprobe_ledger[how->probe].decoded++;
+		cuprobe_ledger[how->probe].discarded++;
+	}
+	record_release(record, kind, how->bytes);
+}
+
+/* Any thread: nothing here is the pump's. */
+static void record_lose(const __u8 *record, const __u8 *end)
+{
+	__u32 kind = record_kind(record);
+	__u32 bytes = record_bytes(kind, cuprobe_layout_for(cuprobe_cupti_version));
+
+	if (!bytes || record + bytes > end) {
+		cuprobe_ledger_unknown_add(1);
+		return;
+	}
+	cuprobe_ledger_lose(handlers[kind].probe, 1);
+	record_release(record, kind, bytes);
+}
+
+static inline void walk(__u8 *data, size_t valid_bytes,
+			void (*take)(const __u8 *record, const __u8 *end))
+{
+	CUpti_Activity *record = NULL;
+	CUptiResult result;
+
+	for (;;) {
+		result = cuprobe_cupti.ActivityGetNextRecord(data, valid_bytes, &record);
+		if (result != CUPTI_SUCCESS)
+			break;
+		take((const __u8 *)record, data + valid_bytes);
+	}
+	if (result != CUPTI_ERROR_MAX_LIMIT_REACHED)
+		cuprobe_ledger_unknown_add(1); /* the rest of the buffer cannot be read */
+}
+
+/* Without CUPTI the sizes of the records lead from one to the next, up to the first unknown one. */
+static void walk_alone(const __u8 *record, const __u8 *end)
+{
+	__u32 bytes = 1;
+
+	while (bytes && record + sizeof(__u32) <= end) {
+		__u32 kind = record_kind(record);
+
+		bytes = kind < KINDS ? ready[kind].bytes : 0;
+		record_take(record, end);
+		record += bytes;
+	}
 }
 
 void cuprobe_decode_buffer(__u8 *data, size_t valid_bytes, bool cupti_alive)
 {
 	const struct cuprobe_layout *layout = cuprobe_layout_for(cuprobe_cupti_version);
 	__u64 begun_ns = cuprobe_session_begun_ns();
-	__u32 wanted = cuprobe_outlet_wanted();
-	struct record record = {0};
 
-	cuprobe_record_cupti_alive = cupti_alive;
-	earliest_ns = begun_ns > SLACK_NS ? begun_ns - SLACK_NS : 0;
-	latest_ns = cuprobe_clock_now() + SLACK_NS;
+	cuprobe_decoding = (struct cuprobe_decoding){
+		.earliest_ns = begun_ns > SLACK_NS ? begun_ns - SLACK_NS : 0,
+		.latest_ns = cuprobe_clock_now() + SLACK_NS,
+		.offset_ns = (__u64)cuprobe_clock_offset_ns,
+		.cupti_alive = cupti_alive,
+		.device_launched = layout->device_launched,
+	};
 	cuprobe_strings_period_begin();
-	while (record_next(&record, data, valid_bytes, cupti_alive)) {
-		if (!record_look(&record, layout, data + valid_bytes) || !record.handler) {
-			cuprobe_ledger_unknown_add(1);
-			continue;
-		}
-		record_decode(&record, wanted);
-		record_release(&record);
-	}
+	ready_make(layout);
+	if (cupti_alive)
+		walk(data, valid_bytes, record_take);
+	else
+		walk_alone(data, data + valid_bytes);
 }
 
 void cuprobe_decode_lose(__u8 *data, size_t valid_bytes)
 {
-	const struct cuprobe_layout *layout = cuprobe_layout_for(cuprobe_cupti_version);
-	struct record record = {0};
-
-	while (record_next(&record, data, valid_bytes, true)) {
-		if (!record_look(&record, layout, data + valid_bytes) || !record.handler) {
-			cuprobe_ledger_unknown_add(1);
-			continue;
-		}
-		cuprobe_ledger_lose(record.handler->probe, 1);
-		record_release(&record);
-	}
+	walk(data, valid_bytes, record_lose);
 }

@@ -10,6 +10,8 @@
 
 #include <linux/types.h>
 
+#include "src/inject/ledger.h"
+
 void cuprobe_decode_kernel(const __u8 *record, __u32 bytes);
 void cuprobe_decode_graph(const __u8 *record, __u32 bytes);
 void cuprobe_decode_memcpy(const __u8 *record, __u32 bytes);
@@ -27,14 +29,36 @@ void cuprobe_decode_device(const __u8 *record, __u32 bytes);
 void cuprobe_decode_context(const __u8 *record, __u32 bytes);
 void cuprobe_decode_stream(const __u8 *record, __u32 bytes);
 
-/* CUPTI's own functions may be called while this buffer is decoded. */
-extern bool cuprobe_record_cupti_alive;
+/* What holds for the buffer being decoded. */
+struct cuprobe_decoding {
+	__u64 earliest_ns, latest_ns; /* times outside make no sense */
+	__u64 offset_ns;	      /* added to CUPTI's times */
+	bool cupti_alive;	      /* CUPTI's own functions may be called */
+	bool device_launched;	      /* see struct cuprobe_layout */
+};
+
+extern struct cuprobe_decoding cuprobe_decoding;
 
 /* CUPTI's time on our clock; 0, which is "unknown", stays 0. */
-__u64 cuprobe_record_time(__u64 cupti_ns);
+static inline __u64 cuprobe_record_time(__u64 cupti_ns)
+{
+	return cupti_ns ? cupti_ns + cuprobe_decoding.offset_ns : 0;
+}
 
 /* Moves both times to our clock; false, and the record counts as invalid, when they make no sense.
  */
-bool cuprobe_record_times(__u32 probe, __u64 *start, __u64 *end);
+static inline bool cuprobe_record_times(__u32 probe, __u64 *start, __u64 *end)
+{
+	bool known = *start != 0;
+
+	*start += cuprobe_decoding.offset_ns;
+	*end += cuprobe_decoding.offset_ns;
+	if (known && *start > cuprobe_decoding.earliest_ns && *end >= *start &&
+	    *end <= cuprobe_decoding.latest_ns)
+		return true;
+	cuprobe_ledger[probe].decoded++;
+	cuprobe_ledger[probe].invalid++;
+	return false;
+}
 
 #endif

@@ -16,52 +16,65 @@ static __u32 shared_name(__u64 pointer)
 	return cuprobe_strings_id_shared((const char *)pointer);
 }
 
+/* What a kernel has had since CUDA 11.6, 11.8 and 13.0, where `bytes` reach that far. */
+static void kernel_decode_later(struct cuprobe_kernel *restrict out, const __u8 *restrict r,
+				__u32 bytes)
+{
+	out->channel = cuprobe_kernel_channel(r, bytes, CUPROBE_NO_ID);
+	out->channel_type = (__u8)cuprobe_kernel_channel_type(r, bytes, 0);
+	out->cluster[0] = cuprobe_kernel_cluster_x(r, bytes, 0);
+	out->cluster[1] = cuprobe_kernel_cluster_y(r, bytes, 0);
+	out->cluster[2] = cuprobe_kernel_cluster_z(r, bytes, 0);
+	out->local_memory_total_bytes =
+		cuprobe_kernel_local_total_v2(r, bytes, cuprobe_kernel_local_total(r));
+	out->device_launched = cuprobe_kernel_device_launched(r, bytes, 0);
+}
+
+/* Field by field, because this is the record that comes by the million. */
+static void kernel_decode(struct cuprobe_kernel *restrict out, const __u8 *restrict r)
+{
+	out->queued_ns = cuprobe_record_time(cuprobe_kernel_queued(r));
+	out->submitted_ns = cuprobe_record_time(cuprobe_kernel_submitted(r));
+	out->completed_ns = cuprobe_record_time(cuprobe_kernel_completed(r));
+	out->grid_id = cuprobe_kernel_grid_id(r);
+	out->graph_node_id = cuprobe_kernel_graph_node(r);
+	out->device = cuprobe_kernel_device(r);
+	out->context = cuprobe_kernel_context(r);
+	out->stream = cuprobe_kernel_stream(r);
+	out->correlation = cuprobe_kernel_correlation(r);
+	out->graph_id = cuprobe_kernel_graph(r);
+	out->grid[0] = cuprobe_kernel_grid_x(r);
+	out->grid[1] = cuprobe_kernel_grid_y(r);
+	out->grid[2] = cuprobe_kernel_grid_z(r);
+	out->block[0] = cuprobe_kernel_block_x(r);
+	out->block[1] = cuprobe_kernel_block_y(r);
+	out->block[2] = cuprobe_kernel_block_z(r);
+	out->registers_per_thread = cuprobe_kernel_registers(r);
+	out->static_shared_bytes = cuprobe_kernel_static_shared(r);
+	out->dynamic_shared_bytes = cuprobe_kernel_dynamic_shared(r);
+	out->executed_shared_bytes = cuprobe_kernel_executed_shared(r);
+	out->local_bytes_per_thread = cuprobe_kernel_local_per_thread(r);
+	out->launch_type = cuprobe_kernel_launch_type(r);
+	out->cache_config = cuprobe_kernel_cache_config(r);
+	out->reserved = 0;
+}
+
 void cuprobe_decode_kernel(const __u8 *r, __u32 bytes)
 {
 	__u64 start = cuprobe_kernel_start(r), end = cuprobe_kernel_end(r);
-	__u32 context = cuprobe_kernel_context(r), stream = cuprobe_kernel_stream(r);
-	__u32 name;
 	struct cuprobe_kernel *out;
+	__u32 name;
 
 	if (!cuprobe_record_times(CUPROBE_PROBE_kernel, &start, &end))
 		return;
 	name = shared_name(cuprobe_kernel_name(r));
 	out = cuprobe_batch_add(CUPROBE_PROBE_kernel);
-	*out = (struct cuprobe_kernel){
-		.start_ns = start,
-		.end_ns = end,
-		.queued_ns = cuprobe_record_time(cuprobe_kernel_queued(r)),
-		.submitted_ns = cuprobe_record_time(cuprobe_kernel_submitted(r)),
-		.completed_ns = cuprobe_record_time(cuprobe_kernel_completed(r)),
-		.grid_id = cuprobe_kernel_grid_id(r),
-		.graph_node_id = cuprobe_kernel_graph_node(r),
-		.local_memory_total_bytes =
-			cuprobe_kernel_local_total_v2(r, bytes, cuprobe_kernel_local_total(r)),
-		.device = cuprobe_kernel_device(r),
-		.context = context,
-		.stream = stream,
-		.correlation = cuprobe_kernel_correlation(r),
-		.graph_id = cuprobe_kernel_graph(r),
-		.name = name,
-		.grid = {cuprobe_kernel_grid_x(r), cuprobe_kernel_grid_y(r),
-			 cuprobe_kernel_grid_z(r)},
-		.block = {cuprobe_kernel_block_x(r), cuprobe_kernel_block_y(r),
-			  cuprobe_kernel_block_z(r)},
-		.cluster = {cuprobe_kernel_cluster_x(r, bytes, 0),
-			    cuprobe_kernel_cluster_y(r, bytes, 0),
-			    cuprobe_kernel_cluster_z(r, bytes, 0)},
-		.registers_per_thread = cuprobe_kernel_registers(r),
-		.static_shared_bytes = cuprobe_kernel_static_shared(r),
-		.dynamic_shared_bytes = cuprobe_kernel_dynamic_shared(r),
-		.executed_shared_bytes = cuprobe_kernel_executed_shared(r),
-		.local_bytes_per_thread = cuprobe_kernel_local_per_thread(r),
-		.channel = cuprobe_kernel_channel(r, bytes, CUPROBE_NO_ID),
-		.priority = cuprobe_info_stream_priority(context, stream),
-		.channel_type = (__u8)cuprobe_kernel_channel_type(r, bytes, 0),
-		.launch_type = cuprobe_kernel_launch_type(r),
-		.device_launched = cuprobe_kernel_device_launched(r, bytes, 0),
-		.cache_config = cuprobe_kernel_cache_config(r),
-	};
+	out->start_ns = start;
+	out->end_ns = end;
+	out->name = name;
+	kernel_decode(out, r);
+	kernel_decode_later(out, r, bytes);
+	out->priority = cuprobe_info_stream_priority(out->context, out->stream);
 }
 
 /* "INT_MAX: on the host" becomes "not a device". */
@@ -93,9 +106,7 @@ void cuprobe_decode_graph(const __u8 *r, __u32 bytes)
 
 static __u8 copy_device_launched(const __u8 *r, __u32 bytes)
 {
-	if (!cuprobe_layout_for(cuprobe_cupti_version)->device_launched)
-		return 0;
-	return cuprobe_memcpy_device_launched(r, bytes, 0);
+	return cuprobe_decoding.device_launched ? cuprobe_memcpy_device_launched(r, bytes, 0) : 0;
 }
 
 void cuprobe_decode_memcpy(const __u8 *r, __u32 bytes)
@@ -128,6 +139,7 @@ void cuprobe_decode_memcpy(const __u8 *r, __u32 bytes)
 		.flags = cuprobe_memcpy_flags(r) & CUPROBE_FLAG_ASYNC,
 		.channel_type = (__u8)cuprobe_memcpy_channel_type(r, bytes, 0),
 		.device_launched = copy_device_launched(r, bytes),
+		.reserved = 0,
 	};
 }
 
@@ -160,6 +172,8 @@ void cuprobe_decode_peer(const __u8 *r, __u32 bytes)
 		.dst_kind = cuprobe_peer_dst_kind(r),
 		.flags = cuprobe_peer_flags(r) & CUPROBE_FLAG_ASYNC,
 		.channel_type = (__u8)cuprobe_peer_channel_type(r, bytes, 0),
+		.device_launched = 0,
+		.reserved = 0,
 	};
 }
 
