@@ -162,7 +162,8 @@ int cuprobe_nvtx_buffer_init(void)
 		pthread_key_delete(pool.key);
 		return -ENOMEM;
 	}
-	for (size_t at = 0; at < PRESENT_BYTES; at += PAGE_BYTES)
+	for (size_t at = 0; at < PRESENT_BYTES && at < chunks * CUPROBE_NVTX_CHUNK_BYTES;
+	     at += PAGE_BYTES)
 		((volatile char *)chunk_at(THREADS))[at] = 0;
 	pool.free_chunks = (struct numbers){.size = (__u32)chunks, .next = next_chunk};
 	pool.free_threads = (struct numbers){.size = THREADS, .next = next_thread};
