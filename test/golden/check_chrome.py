@@ -61,7 +61,8 @@ class Check:
         else:
             self.expect("stream" not in args, "an event off the GPU has a stream", e)
         if cat in CPU:
-            self.expect("correlation" in args and "cbid" in args, "no correlation or cbid", e)
+            self.expect("cbid" in args, "no cbid", e)
+            self.expect("correlation" in args or "runtime correlation" in args, "uncorrelated", e)
         if cat in ("gpu_memcpy", "gpu_memset"):
             self.expect("bytes" in args, "no bytes", e)
         self.expect(cat in CPU | GPU | OTHER, "unknown category", e)
@@ -103,6 +104,10 @@ class Check:
                 open_ends.append(end)
 
     def flows(self):
+        launched = [(lane[0], s[2]["args"]["correlation"]) for lane, slices in self.slices.items()
+                    for s in slices if s[2]["cat"] in CPU and "Launch" in s[2]["name"] and
+                    "correlation" in s[2]["args"]]
+        self.expect(len(launched) == len(set(launched)), "a launch is there twice")
         begins = {lane: {s[0] for s in slices} for lane, slices in self.slices.items()}
         ended = set()
         for ts, lane, e in self.ends:
@@ -114,7 +119,7 @@ class Check:
                 self.expect(start[1][0] != lane[0], "a flow within one process", e)
         for ts, lane, e in self.starts.values():
             self.expect(ts in begins.get(lane, ()), "a flow starts where no slice begins", e)
-        launches = {s[2]["args"]["correlation"] for lane in self.slices.values() for s in lane
+        launches = {s[2]["args"].get("correlation") for lane in self.slices.values() for s in lane
                     if s[2]["cat"] in CPU and re.match(r"_*cu(da)?\w*Launch(?!Host)", s[2]["name"])}
         without = [e for _, _, e in self.ends if e["id"] not in self.starts and
                    e["id"] % 2**32 in launches]

@@ -229,6 +229,19 @@ static void starts_one_flow_for_a_call_through_both_domains(void **state)
 	has(text, "\"ph\":\"s\",\"id\":1,\"pid\":1001,\"tid\":1002,\"ts\":1000010.000");
 	has(text, "\"ph\":\"s\",\"id\":2,\"pid\":1001,\"tid\":1002,\"ts\":1000020.000");
 	has(text, "\"ph\":\"s\",\"id\":3,\"pid\":1001,\"tid\":1002,\"ts\":1000031.000");
+	assert_int_equal(occurrences(text, "\"cbid\":211,\"correlation\":"), 3);
+	assert_int_equal(occurrences(text, "\"cbid\":211,\"runtime correlation\":"), 2);
+}
+
+static void holds_driver_calls_back_for_a_while_only(void **state)
+{
+	struct trace *t = *state;
+
+	announce(t, 1001);
+	for (__u32 i = 1; i <= 70000; i++)
+		api(t, 1001, CUPROBE_API_DRIVER, i, 10 * i, 10 * i + 5);
+	api(t, 1001, CUPROBE_API_DRIVER, 70000, 700001, 700002);
+	assert_int_equal(occurrences(finish(t), "\"ph\":\"s\""), 70000);
 }
 
 static void ends_a_flow_at_each_kernel_of_a_graph(void **state)
@@ -423,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(writes_a_launch_as_kineto_does),
 		TEST(starts_one_flow_for_a_call_through_both_domains),
+		TEST(holds_driver_calls_back_for_a_while_only),
 		TEST(ends_a_flow_at_each_kernel_of_a_graph),
 		TEST(keeps_two_processes_on_one_gpu_apart),
 		TEST(keeps_equal_streams_of_two_contexts_apart),

@@ -11,23 +11,6 @@
 
 #define NAME_ONE_PIECE 16384 /* longer names are written by themselves */
 
-static void put_flow_start(void *arg, const struct flow_start *start)
-{
-	struct sink *s = arg;
-	char *p = output_room(s->out, CHROME_ARGS_BYTES);
-
-	p = PUT(p, "{\"ph\":\"s\",\"id\":");
-	p = put_u64(p, start->id);
-	p = PUT(p, ",\"pid\":");
-	p = put_u64(p, start->pid);
-	p = PUT(p, ",\"tid\":");
-	p = put_u64(p, start->tid);
-	p = PUT(p, ",\"ts\":");
-	p = put_ts(s, p, start->time_ns);
-	p = PUT(p, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n");
-	output_done(s->out, p);
-}
-
 void chrome_flow_end(struct sink *s, const struct lane *lane, __u64 start_ns, __u32 correlation)
 {
 	char *p;
@@ -194,7 +177,7 @@ static int chrome_open(struct sink **ret, const struct sink_opts *opts)
 		s->base_ns = info->start_ns - CHROME_LEAD_NS;
 	err = lanes_open(&s->lanes);
 	if (!err && !(info && info->probes && !(info->probes & 1u << CUPROBE_PROBE_api)))
-		err = flows_open(&s->flows, put_flow_start, s);
+		err = flows_open(&s->flows, chrome_call, s);
 	if (!err && !(info && info->probes && !(info->probes & 1u << CUPROBE_PROBE_nvtx)))
 		err = chrome_nvtx_open(s);
 	if (!err)

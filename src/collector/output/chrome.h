@@ -13,6 +13,8 @@
  * - Synchronisation has lanes of its own, and no `stream` argument but `on stream`: HTA takes all
  *   that has a stream for GPU work, and would see no idle time while the CPU waits.
  * - Overhead has synthetic pids, not pid -1, which Perfetto draws on GPU 0.
+ * - A driver call inside a runtime call has `runtime correlation`, not `correlation`: HTA would
+ * take it for one more launch.
  * - A graph launched as a whole (GRAPH_TRACE) is a slice of category `kernel`.
  * - `cuprobe`, behind the events, holds the loss ledger.
  */
@@ -87,6 +89,9 @@ char *chrome_slice(struct sink *s, const char *category, const struct lane *lane
 int chrome_end(struct sink *s, char *p);
 /* The end of an arrow, at the start of a slice on `lane`. */
 void chrome_flow_end(struct sink *s, const struct lane *lane, __u64 start_ns, __u32 correlation);
+
+/* Writes an API call and, unless it is part of another, the start of its arrow. */
+void chrome_call(void *sink, const struct flow_call *call, bool inner);
 
 /* NULL only without memory. */
 const struct chrome_name *chrome_kernel_name(struct sink *s, struct process *p, __u32 id);

@@ -7,34 +7,60 @@
 #include "src/collector/model.h"
 #include "src/collector/names.h"
 
+static void put_flow_start(struct sink *s, const struct flow_call *call)
+{
+	char *p = output_room(s->out, CHROME_ARGS_BYTES);
+
+	p = PUT(p, "{\"ph\":\"s\",\"id\":");
+	p = put_u64(p, call->id);
+	p = PUT(p, ",\"pid\":");
+	p = put_u64(p, call->lane->group->pid);
+	p = PUT(p, ",\"tid\":");
+	p = put_u64(p, call->lane->tid);
+	p = PUT(p, ",\"ts\":");
+	p = put_ts(s, p, call->api.start_ns);
+	p = PUT(p, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n");
+	output_done(s->out, p);
+}
+
+/* HTA takes every launch call with a correlation id for one more launch: inner calls have none. */
+static char *put_correlation(char *p, __u32 correlation, bool inner)
+{
+	p = inner ? PUT(p, ",\"runtime correlation\":") : PUT(p, ",\"correlation\":");
+	return put_u64(p, correlation);
+}
+
+void chrome_call(void *sink, const struct flow_call *call, bool inner)
+{
+	const struct cuprobe_api *a = &call->api;
+	const char *category = a->domain == CUPROBE_API_RUNTIME ? "cuda_runtime" : "cuda_driver";
+	struct sink *s = sink;
+	char *p = chrome_slice(s, category, call->lane, a->start_ns, a->end_ns, call->name->text,
+			       call->name->bytes);
+
+	p = put_u64(PUT(p, "\"cbid\":"), a->cbid);
+	p = put_correlation(p, a->correlation, inner);
+	if (a->return_value)
+		p = put_u64(PUT(p, ",\"return value\":"), a->return_value);
+	chrome_end(s, p);
+	if (s->flows && call->name->enqueues && a->correlation && !inner)
+		put_flow_start(s, call);
+}
+
 int chrome_api(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_api *a = e->api;
-	const struct chrome_name *name = chrome_api_name(s, e->process, a->name);
-	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_THREAD, CUPROBE_NO_ID, 0,
-					      a->thread, a->start_ns, a->end_ns);
-	bool runtime = a->domain == CUPROBE_API_RUNTIME;
-	char *p;
+	struct flow_call call = {.id = flow_id(e->process->number, a->correlation), .api = *a};
 
-	if (!name || !lane)
+	call.name = chrome_api_name(s, e->process, a->name);
+	call.lane = lanes_slice(s->lanes, e->process, LANE_THREAD, CUPROBE_NO_ID, 0, a->thread,
+				a->start_ns, a->end_ns);
+	if (!call.name || !call.lane)
 		return -ENOMEM;
-	p = chrome_slice(s, runtime ? "cuda_runtime" : "cuda_driver", lane, a->start_ns, a->end_ns,
-			 name->text, name->bytes);
-	p = PUT(p, "\"cbid\":");
-	p = put_u64(p, a->cbid);
-	p = PUT(p, ",\"correlation\":");
-	p = put_u64(p, a->correlation);
-	if (a->return_value) {
-		p = PUT(p, ",\"return value\":");
-		p = put_u64(p, a->return_value);
-	}
-	chrome_end(s, p);
-	if (s->flows && name->enqueues && a->correlation) {
-		struct flow_start start = {flow_id(e->process->number, a->correlation), a->start_ns,
-					   lane->group->pid, lane->tid};
-
-		flows_add(s->flows, &start, runtime);
-	}
+	if (s->flows && call.name->enqueues && a->correlation)
+		flows_add(s->flows, &call);
+	else
+		chrome_call(s, &call, false);
 	return s->out->err;
 }
 

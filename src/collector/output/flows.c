@@ -6,22 +6,22 @@
 
 /* Correlation ids count up, so the low bits of an id are its place until they come round. */
 struct flow_slot {
-	struct flow_start start;
+	struct flow_call call;
 	enum {
 		SLOT_FREE,
-		SLOT_HELD,    /* a driver's start, not written yet */
-		SLOT_WRITTEN, /* a runtime's start */
+		SLOT_HELD,    /* a driver's call, not emitted yet */
+		SLOT_EMITTED, /* a runtime's call */
 	} state;
 };
 
 struct flows {
-	void (*emit)(void *arg, const struct flow_start *start);
+	void (*emit)(void *arg, const struct flow_call *call, bool inner);
 	void *arg;
 	struct flow_slot slots[FLOWS_HELD];
 };
 
-int flows_open(struct flows **ret, void (*emit)(void *arg, const struct flow_start *start),
-	       void *arg)
+int flows_open(struct flows **ret,
+	       void (*emit)(void *arg, const struct flow_call *call, bool inner), void *arg)
 {
 	struct flows *f = calloc(1, sizeof(*f));
 
@@ -45,27 +45,30 @@ static struct flow_slot *flow_slot(struct flows *f, __u64 id)
 	return &f->slots[(id + process_number * 40503) % FLOWS_HELD];
 }
 
-void flows_add(struct flows *f, const struct flow_start *start, bool from_runtime)
+void flows_add(struct flows *f, const struct flow_call *call)
 {
-	struct flow_slot *slot = flow_slot(f, start->id);
-	bool same = slot->state != SLOT_FREE && slot->start.id == start->id;
+	struct flow_slot *slot = flow_slot(f, call->id);
+	bool same = slot->state != SLOT_FREE && slot->call.id == call->id;
+	bool runtime = call->api.domain == CUPROBE_API_RUNTIME;
 
-	/* One driver call after another within one runtime call: the first is the one. */
-	if (same && (slot->state == SLOT_WRITTEN || !from_runtime))
+	/* Two driver calls share an id only as parts of one of the runtime's. */
+	if (same && !runtime) {
+		f->emit(f->arg, call, true);
 		return;
-	if (!same && slot->state == SLOT_HELD)
-		f->emit(f->arg, &slot->start);
-	slot->start = *start;
-	slot->state = from_runtime ? SLOT_WRITTEN : SLOT_HELD;
-	if (from_runtime)
-		f->emit(f->arg, start);
+	}
+	if (slot->state == SLOT_HELD)
+		f->emit(f->arg, &slot->call, same);
+	slot->call = *call;
+	slot->state = runtime ? SLOT_EMITTED : SLOT_HELD;
+	if (runtime)
+		f->emit(f->arg, call, false);
 }
 
 void flows_finish(struct flows *f)
 {
 	for (int i = 0; i < FLOWS_HELD; i++) {
 		if (f->slots[i].state == SLOT_HELD)
-			f->emit(f->arg, &f->slots[i].start);
+			f->emit(f->arg, &f->slots[i].call, false);
 		f->slots[i].state = SLOT_FREE;
 	}
 }

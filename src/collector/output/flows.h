@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the arrow from a call to its GPU work starts. One launch through the runtime gives two API
- * records of the same correlation id, its own and that of the driver call inside, in either order
- * and from different buffers. The arrow starts at the runtime's; a driver's start is held back
- * until it is clear that there is none: until FLOWS_HELD later correlation ids have come by.
+ * Which call an arrow to GPU work starts at. One launch through the runtime gives two API records
+ * of the same correlation id, its own and that of the driver call inside, in either order and from
+ * different buffers. The runtime's is the one that launched; a driver's is held back until it is
+ * clear whether there is one: until FLOWS_HELD later correlation ids have come by.
  */
 #ifndef CUPROBE_COLLECTOR_OUTPUT_FLOWS_H
 #define CUPROBE_COLLECTOR_OUTPUT_FLOWS_H
 
 #include <stdbool.h>
 
-#include <linux/types.h>
+#include "cuprobe/abi.h"
+
+struct chrome_name;
+struct flows;
+struct lane;
 
 #define FLOWS_HELD 65536
 
-struct flow_start {
+/* A call that puts work on a GPU. */
+struct flow_call {
 	__u64 id; /* see flow_id */
-	__u64 time_ns;
-	__u32 pid, tid;
+	const struct lane *lane;
+	const struct chrome_name *name;
+	struct cuprobe_api api;
 };
-
-struct flows;
 
 /* Unique in the trace; one process alone has CUPTI's correlation ids. */
 static inline __u64 flow_id(__u32 process_number, __u32 correlation)
@@ -28,11 +32,11 @@ static inline __u64 flow_id(__u32 process_number, __u32 correlation)
 	return (__u64)process_number << 32 | correlation;
 }
 
-/* `emit` is called with each start that is to be written. */
-int flows_open(struct flows **ret, void (*emit)(void *arg, const struct flow_start *start),
-	       void *arg);
+/* `emit` is called once with each call; `inner`: it is part of another that launched. */
+int flows_open(struct flows **ret,
+	       void (*emit)(void *arg, const struct flow_call *call, bool inner), void *arg);
 void flows_free(struct flows *f);
-void flows_add(struct flows *f, const struct flow_start *start, bool from_runtime);
+void flows_add(struct flows *f, const struct flow_call *call);
 /* At the end: emits all that is still held back. */
 void flows_finish(struct flows *f);
 
