@@ -65,6 +65,19 @@ bool cuprobe_status_take_notices(void)
 	return any;
 }
 
+/* That of `status` itself, which comes last, is what is true by the time it can be read. */
+static void ledger_publish(__u32 probe, __u64 now)
+{
+	struct cuprobe_status *record = cuprobe_batch_add(CUPROBE_PROBE_status);
+
+	*record = (struct cuprobe_status){.time_ns = now, .type = CUPROBE_STATUS_LEDGER};
+	cuprobe_ledger_read(probe, &record->ledger);
+	if (probe != CUPROBE_PROBE_status)
+		return;
+	record->ledger.fired += record->ledger.pending;
+	record->ledger.pending = 0;
+}
+
 void cuprobe_status_ledgers(void)
 {
 	__u64 now = cuprobe_clock_now();
@@ -72,11 +85,10 @@ void cuprobe_status_ledgers(void)
 	if (!wanted())
 		return;
 	for (__u32 probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
-		struct cuprobe_status record = {.time_ns = now, .type = CUPROBE_STATUS_LEDGER};
-
-		cuprobe_ledger_read(probe, &record.ledger);
-		record_publish(&record);
+		if (probe != CUPROBE_PROBE_status)
+			ledger_publish(probe, now);
 	}
+	ledger_publish(CUPROBE_PROBE_status, now);
 }
 
 void cuprobe_status_replay_begin(void)
