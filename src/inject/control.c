@@ -120,12 +120,6 @@ static void silence_watch(void)
 
 static void active_set(__u32 now_active)
 {
-	const __u32 graph = CUPROBE_PROBE_BIT(CUPROBE_PROBE_graph);
-	const __u32 kernel = CUPROBE_PROBE_BIT(CUPROBE_PROBE_kernel);
-
-	if ((now_active & graph) && !(active & graph) && (now_active & kernel))
-		cuprobe_notice_message(CUPROBE_NOTE, 0, "detach from `graph` to see them",
-				       "kernels inside CUDA graphs give no records of their own");
 	active = now_active;
 	state_set(CUPROBE_STATE_ACTIVE, NULL);
 }
