@@ -5,6 +5,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "src/inject/memory.h"
 #include "src/inject/nvtx_abi.h"
@@ -12,6 +13,7 @@
 #include "src/inject/nvtx_events.h"
 
 #define GROUPS 4
+#define SLOTS_MOST NVTX_CORE_COUNT /* of a group */
 #define CLIENTS_MOST 4096u
 
 /* What belongs into a slot. `event`: only while somebody listens. */
@@ -94,14 +96,13 @@ static const struct handler payload_handlers[] = {
 	[NVTX_SLOT_TIMESTAMP] = EVENT(cuprobe_nvtx_timestamp),
 };
 
-/* Slots of one kind. Core modules give an array of addresses, the extension the slots themselves.
- */
+/* Slots of one kind. */
 struct group {
 	const struct handler *handlers;
 	unsigned int count;
 	uintptr_t empty;
-	uintptr_t **addresses;
-	uintptr_t *slots;
+	uintptr_t **table; /* the client's own list of its slots; NULL: it has none */
+	uintptr_t *slots[SLOTS_MOST];
 };
 
 struct client {
@@ -120,11 +121,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct client *clients;
 static size_t clients_capacity;
 static unsigned int client_count;
-
-static uintptr_t *group_slot(const struct group *g, unsigned int i)
-{
-	return g->addresses ? g->addresses[i] : &g->slots[i];
-}
 
 /* What is neither ours nor empty is the client's own, which it replaces itself when it is ready. */
 static void slot_set(uintptr_t *slot, const struct handler *h, uintptr_t empty, bool events)
@@ -145,8 +141,25 @@ static void client_set(const struct client *c, bool events)
 		const struct group *g = &c->groups[i];
 
 		for (unsigned int slot = 0; slot < g->count; slot++)
-			slot_set(group_slot(g, slot), &g->handlers[slot], g->empty, events);
+			slot_set(g->slots[slot], &g->handlers[slot], g->empty, events);
 	}
+}
+
+/*
+ * False while an object that has just been loaded where the client was has not been relocated yet:
+ * its table holds no addresses then.
+ */
+static bool client_is_whole(const struct client *c)
+{
+	for (unsigned int i = 0; i < c->group_count; i++) {
+		const struct group *g = &c->groups[i];
+
+		for (unsigned int slot = 0; g->table && slot < g->count; slot++) {
+			if (__atomic_load_n(&g->table[slot], __ATOMIC_RELAXED) != g->slots[slot])
+				return false;
+		}
+	}
+	return true;
 }
 
 static uint64_t object_fingerprint(const struct dl_phdr_info *info)
@@ -197,7 +210,8 @@ static int set_in_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 
 		if (!object_holds(info, c->key) || object_fingerprint(info) != c->fingerprint)
 			continue;
-		client_set(c, *events);
+		if (client_is_whole(c))
+			client_set(c, *events);
 		c->seen = true;
 	}
 	return 0;
@@ -260,18 +274,23 @@ static int client_add(const struct client *found, bool events)
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+_Static_assert(COUNT(core_handlers) <= SLOTS_MOST && COUNT(core2_handlers) <= SLOTS_MOST &&
+		       COUNT(payload_handlers) <= SLOTS_MOST,
+	       "each group has room for its slots");
 
 static void client_add_module(struct client *c, const struct nvtx_callbacks *callbacks, int module,
 			      const struct handler *handlers, unsigned int count)
 {
 	unsigned int there = 0;
 	uintptr_t **addresses = NULL;
+	struct group *g;
 
 	if (!callbacks->table(module, &addresses, &there) || !addresses)
 		return;
-	c->groups[c->group_count++] = (struct group){.handlers = handlers,
-						     .count = there < count ? there : count,
-						     .addresses = addresses};
+	g = &c->groups[c->group_count++];
+	*g = (struct group){
+		.handlers = handlers, .count = there < count ? there : count, .table = addresses};
+	memcpy(g->slots, addresses, g->count * sizeof(g->slots[0]));
 	c->key = addresses;
 }
 
@@ -301,9 +320,10 @@ int cuprobe_nvtx_client_add_extension(const struct nvtx_extension *extension, bo
 	c.key = segment->slots;
 	c.groups[0] = (struct group){.handlers = payload_handlers,
 				     .count = COUNT(payload_handlers),
-				     .empty = NVTX_SLOT_DISABLED,
-				     .slots = segment->slots};
+				     .empty = NVTX_SLOT_DISABLED};
 	if (segment->slot_count < c.groups[0].count)
 		c.groups[0].count = (unsigned int)segment->slot_count;
+	for (unsigned int i = 0; i < c.groups[0].count; i++)
+		c.groups[0].slots[i] = &segment->slots[i];
 	return client_add(&c, events);
 }
