@@ -128,76 +128,88 @@ static const struct app_mode *parse_mode(struct argp_state *state, const char *t
 	return NULL;
 }
 
+static bool parse_load(struct app_options *o, int key, const char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case 'n':
+		o->count = (uint64_t)parse_number(state, arg, 1);
+		return true;
+	case 'd':
+		o->seconds = parse_number(state, arg, 0);
+		return true;
+	case 'r':
+		o->rate = parse_number(state, arg, 0);
+		return true;
+	case KEY_COPY_BYTES:
+		o->copy_bytes = (size_t)parse_number(state, arg, 1);
+		return true;
+	case KEY_NAME_BYTES:
+		o->name_bytes = (size_t)parse_number(state, arg, 1);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Where the option's count goes; NULL for options that are no count. */
+static unsigned int *option_count(struct app_options *o, int key)
+{
+	switch (key) {
+	case 't':
+		return &o->threads;
+	case 's':
+		return &o->streams;
+	case 'g':
+		return &o->devices;
+	case 'k':
+		return &o->kernels;
+	case KEY_GRAPH:
+		return &o->graph_nodes;
+	case KEY_COPY:
+		return &o->copy_every;
+	case KEY_SYNC:
+		return &o->sync_every;
+	default:
+		return NULL;
+	}
+}
+
+static void parse_end(struct arguments *arguments, struct argp_state *state)
+{
+	struct app_options *o = &arguments->options;
+
+	if (!arguments->mode)
+		argp_error(state, "say which mode");
+	if (!o->count && o->seconds <= 0)
+		o->count = 1000;
+	if (o->streams > 64)
+		argp_error(state, "at most 64 streams a thread");
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 	struct app_options *o = &arguments->options;
+	unsigned int *count = option_count(o, key);
 
-	switch (key) {
-	case 'n':
-		o->count = (uint64_t)parse_number(state, arg, 1);
-		break;
-	case 'd':
-		o->seconds = parse_number(state, arg, 0);
-		break;
-	case 'r':
-		o->rate = parse_number(state, arg, 0);
-		break;
-	case 't':
-		o->threads = (unsigned int)parse_number(state, arg, 1);
-		break;
-	case 's':
-		o->streams = (unsigned int)parse_number(state, arg, 1);
-		break;
-	case 'g':
-		o->devices = (unsigned int)parse_number(state, arg, 1);
-		break;
-	case 'k':
-		o->kernels = (unsigned int)parse_number(state, arg, 1);
-		break;
-	case KEY_GRAPH:
-		o->graph_nodes = (unsigned int)parse_number(state, arg, 1);
-		break;
-	case KEY_COPY:
-		o->copy_every = (unsigned int)parse_number(state, arg, 1);
-		break;
-	case KEY_COPY_BYTES:
-		o->copy_bytes = (size_t)parse_number(state, arg, 1);
-		break;
-	case KEY_SYNC:
-		o->sync_every = (unsigned int)parse_number(state, arg, 1);
-		break;
-	case KEY_API:
+	if (count)
+		*count = (unsigned int)parse_number(state, arg, 1);
+	else if (key == KEY_API)
 		o->api = parse_api(state, arg);
-		break;
-	case KEY_NAME:
+	else if (key == KEY_NAME)
 		o->name = arg;
-		break;
-	case KEY_NAME_BYTES:
-		o->name_bytes = (size_t)parse_number(state, arg, 1);
-		break;
-	case KEY_HOSTILE:
+	else if (key == KEY_HOSTILE)
 		o->hostile = true;
-		break;
-	case 'q':
+	else if (key == 'q')
 		o->quiet = true;
-		break;
-	case ARGP_KEY_ARG:
-		if (arguments->mode)
-			argp_error(state, "one mode is enough");
+	else if (key == ARGP_KEY_ARG && !arguments->mode)
 		arguments->mode = parse_mode(state, arg);
-		break;
-	case ARGP_KEY_END:
-		if (!arguments->mode)
-			argp_error(state, "say which mode");
-		if (!o->count && o->seconds <= 0)
-			o->count = 1000;
-		if (o->streams > 64)
-			argp_error(state, "at most 64 streams a thread");
-		break;
-	default:
+	else if (key == ARGP_KEY_ARG)
+		argp_error(state, "one mode is enough");
+	else if (key == ARGP_KEY_END)
+		parse_end(arguments, state);
+	else if (!parse_load(o, key, arg, state))
 		return ARGP_ERR_UNKNOWN;
-	}
 	return 0;
 }
 

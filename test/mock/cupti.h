@@ -61,6 +61,7 @@ void callback_synchronized(CUpti_CallbackIdSync id, CUcontext context, CUstream 
 bool activity_wanted(CUpti_ActivityKind kind);
 bool activity_any(void);
 bool activity_latency(void);
+bool activity_sources(void);	 /* cuptiActivityEnableAllocationSource */
 bool activity_event_times(void); /* cuptiActivityEnableCudaEventDeviceTimestamps */
 void activity_reset(void);
 
@@ -103,12 +104,13 @@ void deliver_unsubscribed(void); /* the moment that `complete after=unsubscribe`
 
 /* cupti_script.c */
 void script_check(void); /* the directives that libcupti obeys make sense */
-bool script_drops(uint32_t kind);
+enum script_loss { SCRIPT_KEPT, SCRIPT_DROPPED, SCRIPT_LOST };
+enum script_loss script_drops(uint32_t kind);
 bool script_changes(void); /* whether any record may have to be changed */
 void script_change(uint32_t kind, void *record);
 void script_emit(void); /* records whose time has come */
 
-/* cupti_record.c */
+/* cupti_record_gpu.c, cupti_record_host.c */
 size_t record_bytes(uint32_t kind); /* 0: not a kind of this version */
 void record_op(struct lane *lane, const struct mock_launch *launch, const struct mock_op *op,
 	       uint64_t start_ns, uint64_t end_ns);

@@ -6,7 +6,7 @@
 
 static _Atomic uint8_t wanted[MOCK_MAX_KINDS];
 static _Atomic uint32_t wanted_count;
-static _Atomic bool latency, event_times;
+static _Atomic bool latency, event_times, sources;
 
 bool activity_wanted(CUpti_ActivityKind kind)
 {
@@ -24,6 +24,11 @@ bool activity_latency(void)
 	return atomic_load_explicit(&latency, memory_order_relaxed);
 }
 
+bool activity_sources(void)
+{
+	return atomic_load_explicit(&sources, memory_order_relaxed);
+}
+
 bool activity_event_times(void)
 {
 	return atomic_load_explicit(&event_times, memory_order_relaxed);
@@ -35,6 +40,7 @@ void activity_reset(void)
 	atomic_store(&wanted_count, 0);
 	atomic_store(&latency, false);
 	atomic_store(&event_times, false);
+	atomic_store(&sources, false);
 }
 
 MOCK_EXPORT CUptiResult CUPTIAPI
@@ -118,19 +124,21 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityGetNextRecord(uint8_t *buffer,
 							    size_t validBufferSizeBytes,
 							    CUpti_Activity **record)
 {
-	uint8_t *next = buffer;
-	size_t bytes;
+	CUpti_Activity *next = (void *)buffer;
+	size_t bytes, at = 0;
 
 	if (!buffer || !record)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	if (*record)
-		next = (uint8_t *)*record + record_bytes((*record)->kind);
-	if (next >= buffer + validBufferSizeBytes)
+	if (*record) {
+		at = (size_t)((uint8_t *)*record - buffer) + record_bytes((*record)->kind);
+		next = (void *)(buffer + at);
+	}
+	if (at >= validBufferSizeBytes)
 		return CUPTI_ERROR_MAX_LIMIT_REACHED;
-	bytes = record_bytes(((CUpti_Activity *)next)->kind);
-	if (!bytes || next + bytes > buffer + validBufferSizeBytes)
+	bytes = record_bytes(next->kind);
+	if (!bytes || at + bytes > validBufferSizeBytes)
 		return CUPTI_ERROR_INVALID_KIND;
-	*record = (CUpti_Activity *)next;
+	*record = next;
 	return CUPTI_SUCCESS;
 }
 
@@ -199,7 +207,7 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAllSyncRecords(uint8_t enabl
 MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityEnableAllocationSource(uint8_t enable_)
 {
 	CUPTI_BEGIN();
-	(void)enable_;
+	atomic_store(&sources, enable_ != 0);
 	return CUPTI_SUCCESS;
 }
 #endif

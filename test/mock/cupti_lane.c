@@ -185,10 +185,13 @@ static bool lane_room(const struct lane *lane, size_t bytes)
 	       (!lane->max_records || lane->records < lane->max_records);
 }
 
-static void lane_drop(uint32_t kind)
+/* Counted by CUPTI only where it knows of the loss. */
+static void lane_drop(uint32_t kind, bool known)
 {
-	atomic_fetch_add(&dropped, 1);
 	drv->count_records(kind, MOCK_MADE, 1);
+	if (!known)
+		return;
+	atomic_fetch_add(&dropped, 1);
 	drv->count_records(kind, MOCK_DROPPED, 1);
 }
 
@@ -206,8 +209,10 @@ static void lane_append(struct lane *lane, uint32_t kind, const void *record, si
 
 void lane_put(struct lane *lane, uint32_t kind, const void *record, size_t bytes)
 {
-	if (script_drops(kind)) {
-		lane_drop(kind);
+	enum script_loss loss = script_drops(kind);
+
+	if (loss != SCRIPT_KEPT) {
+		lane_drop(kind, loss == SCRIPT_DROPPED);
 		return;
 	}
 	pthread_mutex_lock(&lane->lock);
@@ -218,7 +223,7 @@ void lane_put(struct lane *lane, uint32_t kind, const void *record, size_t bytes
 	if (lane_room(lane, bytes))
 		lane_append(lane, kind, record, bytes);
 	else
-		lane_drop(kind);
+		lane_drop(kind, true);
 	pthread_mutex_unlock(&lane->lock);
 }
 

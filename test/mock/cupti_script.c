@@ -87,6 +87,7 @@ static const struct {
 	const char *name;
 	uint32_t kind;
 } kinds[] = {
+	{"all", CUPTI_ACTIVITY_KIND_INVALID},
 	{"kernel", CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL},
 	{"graph", CUPTI_ACTIVITY_KIND_GRAPH_TRACE},
 	{"memcpy", CUPTI_ACTIVITY_KIND_MEMCPY},
@@ -130,7 +131,7 @@ static uint32_t line_kind(const struct script_line *line)
 
 static bool key_is_timing(const char *key)
 {
-	static const char *const keys[] = {"", "nth", "every", "from", "at", "count"};
+	static const char *const keys[] = {"", "nth", "every", "from", "at", "count", "silently"};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
 		if (!strcmp(keys[i], key))
@@ -215,7 +216,7 @@ static bool lines_check(const char *verb)
 		uint32_t kind = line_kind(line);
 
 		any = true;
-		if (!record_bytes(kind))
+		if (!record_bytes(kind) && (kind || strcmp(verb, "drop")))
 			drv->script_error(line, "there is no kind %u", kind);
 		for (unsigned int i = 0; i < line->arg_count; i++) {
 			if (!key_is_timing(line->args[i].key) &&
@@ -234,17 +235,20 @@ void script_check(void)
 	any_emit = lines_check("emit");
 }
 
-bool script_drops(uint32_t kind)
+enum script_loss script_drops(uint32_t kind)
 {
 	struct script_line *line;
 
 	if (!any_drop)
-		return false;
+		return SCRIPT_KEPT;
 	for (line = drv->script_next("drop", NULL); line; line = drv->script_next("drop", line)) {
-		if (line_kind(line) == kind && drv->script_due(line))
-			return true;
+		uint32_t which = line_kind(line);
+
+		if ((which && which != kind) || !drv->script_due(line))
+			continue;
+		return drv->script_number(line, "silently", 0) ? SCRIPT_LOST : SCRIPT_DROPPED;
 	}
-	return false;
+	return SCRIPT_KEPT;
 }
 
 bool script_changes(void)

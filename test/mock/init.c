@@ -101,6 +101,7 @@ static void driver_start(void)
 	bool early = !teardown || !strcmp(teardown, "early");
 
 	init_pid = getpid();
+	truth_init();
 	pthread_atfork(NULL, NULL, driver_forked);
 	if (!early)
 		atexit(driver_teardown);

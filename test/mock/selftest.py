@@ -120,6 +120,8 @@ def test_records_can_be_changed_lost_and_invented(folder):
     equal("kept", (run.counts[KERNEL], run.counts["dropped"]), (900, 100))
     equal("truth", run.truth["records"][str(KERNEL)],
           {"made": 1000, "delivered": 900, "dropped": 100})
+    run = Run(folder, *args, kinds=(KERNEL, DRIVER), env={"MOCK_DO": "drop all silently=1"})
+    equal("lost in silence", (run.counts.get(KERNEL), run.counts["dropped"]), (None, 0))
     run = Run(folder, "loop", "-d0.1", "-r1000", kinds=(KERNEL,),
               env={"MOCK_DO": "emit 60 count=5; emit kernel count=3 name=NULL end=INT64_MIN"})
     equal("of an unknown kind", run.counts[60], 5)
@@ -174,6 +176,9 @@ def test_every_kind_is_made(folder):
 
 
 def test_static_runtime_works(folder):
+    needed = subprocess.run(["readelf", "-d", f"{folder}/mock_app_static"], check=True,
+                            stdout=subprocess.PIPE).stdout
+    equal("libraries named", b"libcud" in needed, False)
     run = Run(folder, "loop", "-n100", static=True, kinds=(KERNEL,))
     equal("kernels", run.counts[KERNEL], 100)
 
