@@ -9,6 +9,7 @@
 #include "src/inject/clock.h"
 #include "src/inject/cupti_buffers.h"
 #include "src/inject/cupti_kinds.h"
+#include "src/inject/cupti_release.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/flush.h"
 #include "src/inject/notice.h"
@@ -47,6 +48,7 @@ static __u64 retry_ns, retry_delay_ns, next_look_ns;
 static __u64 silence_ns; /* when to look whether CUPTI has delivered; 0: not */
 static __u32 completed_before;
 static enum release_phase phase;
+static enum cuprobe_release_way way;
 static __u32 ticket, flushes;
 
 static void state_set(enum cuprobe_state to, const char *detail)
@@ -157,7 +159,9 @@ static void collect(void)
 static void release_begin(void)
 {
 	cuprobe_flush_periodic(false);
-	cuprobe_kinds_stop(false);
+	way = cuprobe_release_way();
+	if (way != CUPROBE_WAY_FINALIZE_KINDS_ON)
+		cuprobe_kinds_stop(false);
 	active = 0;
 	flushes = 1;
 	phase = RELEASE_FLUSH;
@@ -168,7 +172,7 @@ static void release_begin(void)
 /* Asks again while CUPTI still holds buffers: kernels that are running complete their records. */
 static void release_flush(void)
 {
-	if (!cuprobe_buffers_held()) {
+	if (!cuprobe_buffers_held() || way == CUPROBE_WAY_FINALIZE_KINDS_ON) {
 		phase = RELEASE_DRAIN;
 		ticket = cuprobe_pump_drain();
 	} else if (flushes++ < PLAIN_FLUSHES) {
@@ -177,6 +181,12 @@ static void release_flush(void)
 		phase = RELEASE_FORCE;
 		ticket = cuprobe_flush_ask(true);
 	}
+}
+
+static void dormant_begin(void)
+{
+	cuprobe_kinds_stop(true);
+	state_set(CUPROBE_STATE_DORMANT, NULL);
 }
 
 static void release_step(void)
@@ -200,20 +210,20 @@ static void release_step(void)
 			break;
 		}
 		phase = RELEASE_WAIT;
-		cuprobe_session_release();
+		cuprobe_release_begin(way);
 		break;
 	case RELEASE_WAIT:
-		if (!cuprobe_session_released())
-			break;
-		cuprobe_kinds_stop(true);
-		state_set(CUPROBE_STATE_DORMANT, NULL);
+		if (cuprobe_release_is_futile() && cuprobe_release_cancel())
+			release_begin();
+		else if (cuprobe_release_is_done())
+			dormant_begin();
 		break;
 	}
 }
 
 static void release_or_return(void)
 {
-	if (!collectable() || !cuprobe_session_keep()) {
+	if (!collectable() || !cuprobe_release_cancel()) {
 		release_step();
 		return;
 	}

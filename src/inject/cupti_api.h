@@ -24,6 +24,8 @@ struct cuprobe_subscriber_params {
 	X(GetVersion, CUptiResult, (uint32_t *))                                                   \
 	X(Subscribe, CUptiResult, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *))          \
 	X(Unsubscribe, CUptiResult, (CUpti_SubscriberHandle))                                      \
+	X(EnableCallback, CUptiResult,                                                             \
+	  (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId))              \
 	X(EnableDomain, CUptiResult, (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain))     \
 	X(ActivityEnable, CUptiResult, (CUpti_ActivityKind))                                       \
 	X(ActivityDisable, CUptiResult, (CUpti_ActivityKind))                                      \

@@ -26,6 +26,7 @@ struct kind {
 	__u32 probes;	 /* switched on for any of these */
 	bool dump;	 /* have what exists already reported too */
 	bool needs_cuda; /* cannot be switched on inside cuInit() */
+	bool gpu;	 /* changes what CUDA graphs do on the GPU */
 	/* The rest changes: */
 	bool on;
 	__u32 refusals;
@@ -38,16 +39,19 @@ struct kind {
 		CUPTI_ACTIVITY_KIND_##kind, #kind, probes, __VA_ARGS__                             \
 	}
 
-/* Metadata first: what exists is reported before anything refers to it. */
+/*
+ * Metadata first: what exists is reported before anything refers to it. GRAPH_TRACE is on before
+ * and off after CONCURRENT_KERNEL, so that no graph is traced node by node in between.
+ */
 static struct kind kinds[] = {
 	KIND(DEVICE, DATA_PROBES, .dump = true),
 	KIND(CONTEXT, DATA_PROBES, .dump = true),
 	KIND(STREAM, DATA_PROBES, .dump = true),
-	KIND(CONCURRENT_KERNEL, BIT(kernel), .on = false),
-	KIND(GRAPH_TRACE, BIT(graph), .on = false),
-	KIND(MEMCPY, BIT(memcpy), .on = false),
-	KIND(MEMCPY2, BIT(memcpy), .on = false),
-	KIND(MEMSET, BIT(memset), .on = false),
+	KIND(GRAPH_TRACE, BIT(graph), .gpu = true),
+	KIND(CONCURRENT_KERNEL, BIT(kernel), .gpu = true),
+	KIND(MEMCPY, BIT(memcpy), .gpu = true),
+	KIND(MEMCPY2, BIT(memcpy), .gpu = true),
+	KIND(MEMSET, BIT(memset), .gpu = true),
 	KIND(MEMORY2, BIT(memory), .on = false),
 	KIND(MEMORY_POOL, BIT(memory), .on = false),
 	KIND(SYNCHRONIZATION, BIT(sync), .on = false),
@@ -59,6 +63,9 @@ static struct kind kinds[] = {
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* Since CUPTI came up or was finalised: kinds with `gpu` were on, and were switched off again. */
+static bool gpu_used, gpu_stopped;
 
 struct remedy {
 	CUptiResult result;
@@ -190,6 +197,7 @@ static void kind_switch_on(struct kind *kind, bool cuda_up)
 	}
 	kind->on = true;
 	kind->refusals = 0;
+	gpu_used |= kind->gpu;
 }
 
 static void kind_switch_off(struct kind *kind)
@@ -201,6 +209,7 @@ static void kind_switch_off(struct kind *kind)
 				       "CUPTI cannot switch activity kind %s off: %s", kind->name,
 				       cuprobe_cupti_result(result));
 	kind->on = false;
+	gpu_stopped |= kind->gpu;
 }
 
 __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
@@ -223,10 +232,26 @@ __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
 
 void cuprobe_kinds_stop(bool cupti_gone)
 {
-	for (size_t i = 0; i < KINDS; i++) {
+	for (size_t i = KINDS; i--;) {
 		if (kinds[i].on && !cupti_gone)
 			kind_switch_off(&kinds[i]);
 		kinds[i].on = false;
 		kinds[i].refusals = 0;
 	}
+}
+
+bool cuprobe_kinds_gpu_used(void)
+{
+	return gpu_used;
+}
+
+bool cuprobe_kinds_gpu_stopped(void)
+{
+	return gpu_stopped;
+}
+
+void cuprobe_kinds_gpu_forget(void)
+{
+	gpu_used = false;
+	gpu_stopped = false;
 }

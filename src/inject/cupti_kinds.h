@@ -23,4 +23,12 @@ __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up);
 /* Switches everything off, or, when CUPTI is gone, only forgets that it was on. */
 void cuprobe_kinds_stop(bool cupti_gone);
 
+/*
+ * Whether, since CUPTI came up or was finalised, kinds were on that change what CUDA graphs do on
+ * the GPU, and whether one of them was switched off again.
+ */
+bool cuprobe_kinds_gpu_used(void);
+bool cuprobe_kinds_gpu_stopped(void);
+void cuprobe_kinds_gpu_forget(void);
+
 #endif

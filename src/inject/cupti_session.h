@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holding CUPTI: from a subscription until it is given back. Opening and releasing belong to the
- * control thread; a finalising release happens inside an API call of the application.
+ * Holding CUPTI: the subscription, the clock and the buffers. cupti_release.h gives it back.
+ * Opening belongs to the control thread.
  */
 #ifndef CUPROBE_INJECT_CUPTI_SESSION_H
 #define CUPROBE_INJECT_CUPTI_SESSION_H
@@ -19,29 +19,13 @@
  */
 int cuprobe_session_open(char *ret_detail, size_t detail_size);
 
-/*
- * Whoever calls CUPTI besides the control thread does so between these. False when CUPTI has been
- * given back, where any call would bring it up again.
- */
-bool cuprobe_session_use(void);
-void cuprobe_session_unuse(void);
-
-/* Begins the release; everything has been switched off and flushed. */
-void cuprobe_session_release(void);
-
-/* Asked again and again, goes on with it; true when it is complete. */
-bool cuprobe_session_released(void);
-
-/* Takes a release back. False when it is too late, and cuprobe_session_released() soon true. */
-bool cuprobe_session_keep(void);
-
 /* When the session was opened; records from before then do not belong to it. */
 __u64 cuprobe_session_begun_ns(void);
 
 /* How the session's times come to be on CLOCK_MONOTONIC; 0 before the first session. */
 enum cuprobe_clock cuprobe_session_clock(void);
 
-/* cuptiGetTimestamp(), for calibration. Between use and unuse. */
+/* cuptiGetTimestamp(), for calibration. Between cuprobe_gate_enter() and _leave(). */
 bool cuprobe_session_read_clock(__u64 *ret_ns);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_buffers.h"
-#include "src/inject/cupti_session.h"
+#include "src/inject/cupti_gate.h"
 #include "src/inject/env.h"
 #include "src/inject/thread.h"
 
@@ -23,10 +23,10 @@ static void flush_once(void)
 	__u32 ticket = atomic_load_explicit(&asked, memory_order_acquire);
 	bool forced = atomic_exchange_explicit(&force_next, false, memory_order_relaxed);
 
-	if (cuprobe_session_use()) {
+	if (cuprobe_gate_enter()) {
 		cuprobe_buffers_tend();
 		cuprobe_cupti.ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
-		cuprobe_session_unuse();
+		cuprobe_gate_leave();
 	}
 	atomic_store_explicit(&done, ticket, memory_order_release);
 }

@@ -9,6 +9,7 @@
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_buffers.h"
 #include "src/inject/cupti_decode.h"
+#include "src/inject/cupti_gate.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/info.h"
 #include "src/inject/ledger.h"
@@ -132,7 +133,7 @@ static void buffers_decode(void)
 
 	while (buffer) {
 		struct cuprobe_buffer *next = buffer->next;
-		bool alive = cuprobe_session_use();
+		bool alive = cuprobe_gate_enter();
 
 		if (alive && !calibrated) {
 			clock_keep();
@@ -140,7 +141,7 @@ static void buffers_decode(void)
 		}
 		cuprobe_decode_buffer(buffer->data, buffer->valid_bytes, alive);
 		if (alive)
-			cuprobe_session_unuse();
+			cuprobe_gate_leave();
 		cuprobe_buffers_put(buffer);
 		buffer = next;
 	}
@@ -151,10 +152,10 @@ static void second_pass(__u64 now)
 	if (now < next_second_ns)
 		return;
 	next_second_ns = now + SECOND;
-	if (cuprobe_session_use()) {
+	if (cuprobe_gate_enter()) {
 		clock_keep();
 		dropped_count();
-		cuprobe_session_unuse();
+		cuprobe_gate_leave();
 	}
 	cuprobe_status_ledgers();
 }
@@ -163,9 +164,9 @@ static void drain_finish(__u32 ticket)
 {
 	if (ticket == atomic_load_explicit(&drained, memory_order_relaxed))
 		return;
-	if (cuprobe_session_use()) {
+	if (cuprobe_gate_enter()) {
 		dropped_count();
-		cuprobe_session_unuse();
+		cuprobe_gate_leave();
 	}
 	cuprobe_batch_fire_aged(~0ull);
 	cuprobe_status_ledgers();

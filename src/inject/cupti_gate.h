@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who may call CUPTI, and from when on nobody may. Open while CUPTI is held; armed while it waits
+ * for the application to finalise it; closed otherwise. Opening and arming belong to the control
+ * thread.
+ */
+#ifndef CUPROBE_INJECT_CUPTI_GATE_H
+#define CUPROBE_INJECT_CUPTI_GATE_H
+
+#include <stdbool.h>
+
+/*
+ * Whoever calls CUPTI besides the control thread does so between these. False when CUPTI has been
+ * given back, where any call would bring it up again.
+ */
+bool cuprobe_gate_enter(void);
+void cuprobe_gate_leave(void);
+
+void cuprobe_gate_open(void);
+void cuprobe_gate_arm(void);
+bool cuprobe_gate_is_armed(void);
+
+/* Back to open; false when it is closed already. */
+bool cuprobe_gate_disarm(void);
+
+/* Closes the gate if it is open (or armed, as told) and nobody is inside. */
+bool cuprobe_gate_close(bool armed);
+
+#endif

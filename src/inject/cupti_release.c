@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/cupti_release.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "src/inject/clock.h"
+#include "src/inject/control.h"
+#include "src/inject/cupti_api.h"
+#include "src/inject/cupti_buffers.h"
+#include "src/inject/cupti_gate.h"
+#include "src/inject/cupti_kinds.h"
+#include "src/inject/env.h"
+#include "src/inject/guard.h"
+#include "src/inject/notice.h"
+
+#define VERSION_12_0 19u /* cuptiGetVersion() of the first that is known to finalise safely */
+
+/*
+ * How CUPTI is given back. Unsubscribing harms nobody, but afterwards each node of a CUDA graph
+ * takes 5 % longer; only cuptiFinalize() gives the speed back. Seen with CUPTI 13.0 on an H200:
+ *
+ * - With every kind off and no graph in play it is harmless, with eight threads launching.
+ * - A graph that was launched while kernels or copies were traced holds on to CUPTI's memory. When
+ *   the kinds are still on cuptiFinalize() lets go of it; when they were switched off before, the
+ *   next launch of that graph fails.
+ * - With kinds on, a second thread inside a CUDA call meanwhile corrupts the heap.
+ *
+ * So a process with graphs is finalised with its kinds on, and only when one thread alone has been
+ * seen to use CUDA, for WATCH_NS of calls; else it is only unsubscribed.
+ */
+#define WATCH_NS 1000000000ull
+static atomic_bool graphs;	      /* the process uses graphs; set on its threads */
+static _Atomic pthread_t only_caller; /* the first that was seen; 0 none */
+static atomic_bool several_callers;
+static _Atomic __u64 watched_until_ns; /* 0: no call was seen since the release began */
+
+static bool needs_one_caller; /* written before the gate is armed */
+static bool finalizing;	      /* the release under way is one that finalises */
+
+/* Set by the application's thread when cuptiFinalize() has returned; read by the control thread. */
+static atomic_bool finalized;
+static CUptiResult finalize_result; /* released by `finalized` */
+
+static CUpti_SubscriberHandle subscriber;
+
+static const CUpti_CallbackId graph_calls[] = {
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+};
+
+static bool is_graph_call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+	for (size_t i = 0; i < sizeof(graph_calls) / sizeof(graph_calls[0]); i++) {
+		if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid == graph_calls[i])
+			return true;
+	}
+	return false;
+}
+
+static void graph_calls_watch(void)
+{
+	for (size_t i = 0; i < sizeof(graph_calls) / sizeof(graph_calls[0]); i++)
+		cuprobe_cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
+					     graph_calls[i]);
+}
+
+static void caller_note(void)
+{
+	pthread_t self = pthread_self(), only = 0;
+
+	if (!atomic_compare_exchange_strong_explicit(&only_caller, &only, self,
+						     memory_order_relaxed, memory_order_relaxed) &&
+	    !pthread_equal(only, self))
+		atomic_store_explicit(&several_callers, true, memory_order_relaxed);
+}
+
+static bool callers_are_watched(void)
+{
+	__u64 now = cuprobe_clock_now(), none = 0;
+
+	atomic_compare_exchange_strong_explicit(&watched_until_ns, &none, now + WATCH_NS,
+						memory_order_relaxed, memory_order_relaxed);
+	return none && now >= none && !atomic_load_explicit(&several_callers, memory_order_relaxed);
+}
+
+/* A release with graphs in play waits until it is sure; one without goes ahead. */
+static bool finalize_is_due(void)
+{
+	return cuprobe_gate_is_armed() && (!needs_one_caller || callers_are_watched()) &&
+	       cuprobe_gate_close(true);
+}
+
+static void finalize_now(void)
+{
+	int saved_errno = errno;
+
+	finalize_result = cuprobe_cupti.Finalize();
+	if (finalize_result == CUPTI_SUCCESS)
+		cuprobe_buffers_retire();
+	atomic_store_explicit(&finalized, true, memory_order_release);
+	cuprobe_control_wake();
+	errno = saved_errno;
+}
+
+/*
+ * Runs on application threads: for graph calls, and for all while a release waits for one. NVIDIA
+ * documents the exit of an API call as the safe place for cuptiFinalize(). CUPTI hands buffers back
+ * meanwhile, so that the guard is left before.
+ */
+void CUPTIAPI cuprobe_release_callback(void *user, CUpti_CallbackDomain domain,
+				       CUpti_CallbackId cbid, const void *data)
+{
+	const CUpti_CallbackData *call = data;
+	struct cuprobe_guard guard;
+	bool due;
+
+	(void)user;
+	if ((domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) ||
+	    !cuprobe_guard_enter(&guard))
+		return;
+	if (is_graph_call(domain, cbid))
+		atomic_store_explicit(&graphs, true, memory_order_relaxed);
+	caller_note();
+	due = call->callbackSite == CUPTI_API_EXIT && finalize_is_due();
+	cuprobe_guard_leave(&guard);
+	if (due)
+		finalize_now();
+}
+
+void cuprobe_release_prepare(CUpti_SubscriberHandle of)
+{
+	subscriber = of;
+	atomic_store_explicit(&finalized, false, memory_order_relaxed);
+	graph_calls_watch();
+}
+
+static bool can_finalize(void)
+{
+	if (!cuprobe_cupti.Finalize || cuprobe_env.release == CUPROBE_RELEASE_UNSUBSCRIBE)
+		return false;
+	return cuprobe_env.release == CUPROBE_RELEASE_FINALIZE ||
+	       cuprobe_cupti_version >= VERSION_12_0;
+}
+
+static bool one_caller_will_do(void)
+{
+	return cuprobe_env.release == CUPROBE_RELEASE_FINALIZE ||
+	       !atomic_load_explicit(&several_callers, memory_order_relaxed);
+}
+
+enum cuprobe_release_way cuprobe_release_way(void)
+{
+	if (!can_finalize())
+		return CUPROBE_WAY_UNSUBSCRIBE;
+	if (!atomic_load_explicit(&graphs, memory_order_relaxed) || !cuprobe_kinds_gpu_used())
+		return CUPROBE_WAY_FINALIZE;
+	if (one_caller_will_do() && !cuprobe_kinds_gpu_stopped())
+		return CUPROBE_WAY_FINALIZE_KINDS_ON;
+	cuprobe_notice_message(CUPROBE_NOTE, 0, NULL,
+			       "CUPTI stays loaded, at about 5 %% more for each node of a CUDA "
+			       "graph: giving it back now could break graphs in use");
+	return CUPROBE_WAY_UNSUBSCRIBE;
+}
+
+static CUptiResult callbacks_switch(uint32_t on)
+{
+	CUptiResult driver = cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
+	CUptiResult runtime =
+		cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
+
+	if (!on)
+		graph_calls_watch();
+	return driver == CUPTI_SUCCESS ? CUPTI_SUCCESS : runtime;
+}
+
+/* Callbacks are on before the gate is armed: from then on CUPTI may be gone at any moment. */
+void cuprobe_release_begin(enum cuprobe_release_way way)
+{
+	needs_one_caller = way == CUPROBE_WAY_FINALIZE_KINDS_ON &&
+			   cuprobe_env.release != CUPROBE_RELEASE_FINALIZE;
+	atomic_store_explicit(&watched_until_ns, 0, memory_order_relaxed);
+	finalizing = way != CUPROBE_WAY_UNSUBSCRIBE && callbacks_switch(1) == CUPTI_SUCCESS;
+	if (finalizing)
+		cuprobe_gate_arm();
+}
+
+bool cuprobe_release_is_futile(void)
+{
+	return finalizing && needs_one_caller &&
+	       atomic_load_explicit(&several_callers, memory_order_relaxed);
+}
+
+static void release_failed(const char *function, CUptiResult result)
+{
+	cuprobe_notice_message(CUPROBE_WARNING, (int)result, NULL,
+			       "CUPTI may keep slowing the program: %s: %s", function,
+			       cuprobe_cupti_result(result));
+}
+
+static void unsubscribe(void)
+{
+	CUptiResult result = cuprobe_cupti.Unsubscribe(subscriber);
+
+	if (result != CUPTI_SUCCESS)
+		release_failed("cuptiUnsubscribe", result);
+}
+
+/* What graphs and threads did is of the past only once CUPTI is gone for good. */
+static void forget(void)
+{
+	atomic_store_explicit(&graphs, false, memory_order_relaxed);
+	atomic_store_explicit(&several_callers, false, memory_order_relaxed);
+	atomic_store_explicit(&only_caller, 0, memory_order_relaxed);
+	cuprobe_kinds_gpu_forget();
+}
+
+bool cuprobe_release_is_done(void)
+{
+	if (!finalizing) {
+		if (!cuprobe_gate_close(false))
+			return false;
+		unsubscribe();
+		return true;
+	}
+	if (!atomic_load_explicit(&finalized, memory_order_acquire))
+		return false;
+	if (finalize_result == CUPTI_SUCCESS) {
+		forget();
+	} else {
+		release_failed("cuptiFinalize", finalize_result);
+		unsubscribe();
+	}
+	return true;
+}
+
+bool cuprobe_release_cancel(void)
+{
+	if (!cuprobe_gate_disarm())
+		return false;
+	if (finalizing)
+		callbacks_switch(0);
+	finalizing = false;
+	return true;
+}
