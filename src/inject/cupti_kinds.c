@@ -23,10 +23,11 @@ const __u32 cuprobe_kinds_probes = DATA_PROBES;
 struct kind {
 	CUpti_ActivityKind kind;
 	const char *name;
-	__u32 probes;	 /* switched on for any of these */
-	bool dump;	 /* have what exists already reported too */
-	bool needs_cuda; /* cannot be switched on inside cuInit() */
-	bool gpu;	 /* changes what CUDA graphs do on the GPU */
+	__u32 probes;	  /* switched on for any of these */
+	bool dump;	  /* have what exists already reported too */
+	bool needs_cuda;  /* cannot be switched on inside cuInit() */
+	bool needs_start; /* can be switched on only there */
+	bool gpu;	  /* changes what CUDA graphs do on the GPU */
 	/* The rest changes: */
 	bool on;
 	__u32 refusals;
@@ -41,13 +42,15 @@ struct kind {
 
 /*
  * Metadata first: what exists is reported before anything refers to it. GRAPH_TRACE is on before
- * and off after CONCURRENT_KERNEL, so that no graph is traced node by node in between.
+ * and off after CONCURRENT_KERNEL, so that no graph is traced node by node in between; and from the
+ * start or not at all: with every CUPTI from 11.8 to 13.0 the next launch of a graph that was
+ * instantiated before crashes inside cuGraphLaunch().
  */
 static struct kind kinds[] = {
 	KIND(DEVICE, DATA_PROBES, .dump = true),
 	KIND(CONTEXT, DATA_PROBES, .dump = true),
 	KIND(STREAM, DATA_PROBES, .dump = true),
-	KIND(GRAPH_TRACE, BIT(graph), .gpu = true),
+	KIND(GRAPH_TRACE, BIT(graph), .gpu = true, .needs_start = true),
 	KIND(CONCURRENT_KERNEL, BIT(kernel), .gpu = true),
 	KIND(MEMCPY, BIT(memcpy), .gpu = true),
 	KIND(MEMCPY2, BIT(memcpy), .gpu = true),
@@ -183,10 +186,26 @@ static void refusals_report(void)
 	}
 }
 
+static void kind_comes_late(struct kind *kind)
+{
+	if (kind->refusals)
+		return;
+	kind->refusals = 1;
+	cuprobe_notice_message(
+		CUPROBE_NOTE, 0,
+		"start the program with a recorder attached (cuprobe record -- CMD)",
+		"CUDA graphs are recorded node by node: CUPTI can trace them as a whole "
+		"only from the start of a program");
+}
+
 static void kind_switch_on(struct kind *kind, bool cuda_up)
 {
 	CUptiResult result;
 
+	if (kind->needs_start && cuda_up) {
+		kind_comes_late(kind);
+		return;
+	}
 	if ((kind->needs_cuda && !cuda_up) ||
 	    (kind->refusals && cuprobe_clock_now() < kind->retry_ns))
 		return;
