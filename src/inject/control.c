@@ -205,8 +205,10 @@ static void release_step(void)
 	case RELEASE_DRAIN:
 		if (!cuprobe_pump_drained(ticket))
 			break;
-		if (cuprobe_buffers_held() && flushes <= PLAIN_FLUSHES) {
+		if (cuprobe_buffers_held() && way != CUPROBE_WAY_FINALIZE_KINDS_ON &&
+		    flushes++ < PLAIN_FLUSHES) {
 			phase = RELEASE_FLUSH; /* a call that was under way took another one */
+			ticket = cuprobe_flush_ask(false);
 			break;
 		}
 		phase = RELEASE_WAIT;

@@ -67,8 +67,11 @@ static struct kind kinds[] = {
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* Since CUPTI came up or was finalised: kinds with `gpu` were on, and were switched off again. */
-static bool gpu_used, gpu_stopped;
+/*
+ * Since CUPTI came up or was finalised: kinds with `gpu` were on; and graphs hold on to memory of
+ * CUPTI's that finalising would free, because GRAPH_TRACE was on or another was switched off.
+ */
+static bool gpu_used, gpu_sticks;
 
 struct remedy {
 	CUptiResult result;
@@ -217,6 +220,7 @@ static void kind_switch_on(struct kind *kind, bool cuda_up)
 	kind->on = true;
 	kind->refusals = 0;
 	gpu_used |= kind->gpu;
+	gpu_sticks |= kind->needs_start;
 }
 
 static void kind_switch_off(struct kind *kind)
@@ -228,7 +232,7 @@ static void kind_switch_off(struct kind *kind)
 				       "CUPTI cannot switch activity kind %s off: %s", kind->name,
 				       cuprobe_cupti_result(result));
 	kind->on = false;
-	gpu_stopped |= kind->gpu;
+	gpu_sticks |= kind->gpu;
 }
 
 __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
@@ -264,13 +268,13 @@ bool cuprobe_kinds_gpu_used(void)
 	return gpu_used;
 }
 
-bool cuprobe_kinds_gpu_stopped(void)
+bool cuprobe_kinds_gpu_sticks(void)
 {
-	return gpu_stopped;
+	return gpu_sticks;
 }
 
 void cuprobe_kinds_gpu_forget(void)
 {
 	gpu_used = false;
-	gpu_stopped = false;
+	gpu_sticks = false;
 }

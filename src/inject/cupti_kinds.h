@@ -25,10 +25,10 @@ void cuprobe_kinds_stop(bool cupti_gone);
 
 /*
  * Whether, since CUPTI came up or was finalised, kinds were on that change what CUDA graphs do on
- * the GPU, and whether one of them was switched off again.
+ * the GPU, and whether graphs keep memory of CUPTI's because of what was on.
  */
 bool cuprobe_kinds_gpu_used(void);
-bool cuprobe_kinds_gpu_stopped(void);
+bool cuprobe_kinds_gpu_sticks(void);
 void cuprobe_kinds_gpu_forget(void);
 
 #endif

@@ -24,7 +24,7 @@
  * - With every kind off and no graph in play it is harmless, with eight threads launching.
  * - A graph that was launched while kernels or copies were traced holds on to CUPTI's memory. When
  *   the kinds are still on cuptiFinalize() lets go of it; when they were switched off before, the
- *   next launch of that graph fails.
+ *   next launch of that graph fails. With GRAPH_TRACE it fails either way.
  * - With kinds on, a second thread inside a CUDA call meanwhile corrupts the heap.
  *
  * So a process with graphs is finalised with its kinds on, and only when one thread alone has been
@@ -163,7 +163,7 @@ enum cuprobe_release_way cuprobe_release_way(void)
 		return CUPROBE_WAY_UNSUBSCRIBE;
 	if (!atomic_load_explicit(&graphs, memory_order_relaxed) || !cuprobe_kinds_gpu_used())
 		return CUPROBE_WAY_FINALIZE;
-	if (one_caller_will_do() && !cuprobe_kinds_gpu_stopped())
+	if (one_caller_will_do() && !cuprobe_kinds_gpu_sticks())
 		return CUPROBE_WAY_FINALIZE_KINDS_ON;
 	cuprobe_notice_message(CUPROBE_NOTE, 0, NULL,
 			       "CUPTI stays loaded, at about 5 %% more for each node of a CUDA "
