@@ -1,0 +1,143 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every NVTX event of real clients arrives once, with its name and nesting: C and C++ programs with the
+# headers of this toolkit and of CUDA 11.8, extended payloads, and the Python package.
+# shellcheck source=test/e2e/common
+. "$(dirname "$0")/common"
+unset CUDA_INJECTION64_PATH
+clients=$BUILD_DIR/test/nvtx
+library=$BUILD_DIR/src/inject/libcuprobe.so
+here=$(dirname "$(realpath "$0")")/../nvtx
+[ -x "$clients/nvtx_client" ] || { echo "SKIP: there are no nvtx3 headers"; exit 77; }
+cd "$tmp" || exit 1
+
+# events COMMAND...: "kind: name and details" of each event, in any order
+events() {
+	timeout 60 "$cuprobe" record -q --library "$library" -o run.cup -- "$@" >run.out 2>run.err ||
+		{ cat run.out run.err; fail "$*"; }
+	"$cuprobe" export -q -f text -o run.txt run.cup || fail "export"
+	sed -nE 's/ nvtx_range=[0-9]+//; s/^.* nvtx ([a-z ]*[a-z]) +0 ns  (.*)$/\1: \2/p' run.txt |
+		LC_ALL=C sort
+}
+
+# same EXPECTED-FILE WHAT COMMAND...
+same() {
+	expected=$1 what=$2
+	shift 2
+	events "$@" >found
+	LC_ALL=C sort "$expected" | diff - found || fail "$what: not the events that it made"
+}
+
+registered='registered message nvtx_domain=client domain nvtx_category=category two nvtx_payload=0.25'
+cat >client.expected <<END
+mark: first
+mark: mark a
+mark: mark w é
+push: outer
+push: inner
+pop: 
+pop: 
+pop: 
+start: start a
+end: 
+end: 
+mark: $registered
+push: $registered
+pop:  nvtx_domain=client domain
+start: $registered
+end:  nvtx_domain=client domain
+start: across threads
+end: 
+push: left open
+thread end: 
+mark: last
+END
+printf 'level %d\n' 0 1 1 0 -1 >levels.expected
+
+client() { # WHAT PROGRAM
+	same client.expected "$@"
+	grep '^level' run.out | diff levels.expected - || fail "$1: levels"
+}
+client "C, this toolkit" "$clients/nvtx_client"
+
+cat >cpp.expected <<'END'
+push: outer
+push: step nvtx_domain=engine nvtx_category=loading nvtx_payload=42
+push: function_scope nvtx_domain=engine
+pop:  nvtx_domain=engine
+pop:  nvtx_domain=engine
+pop: 
+start: across nvtx_domain=engine
+end:  nvtx_domain=engine
+mark: wide mark nvtx_domain=engine
+END
+[ ! -x "$clients/nvtx_client_cpp" ] ||
+	same cpp.expected "C++, this toolkit" "$clients/nvtx_client_cpp"
+
+cat >payload.expected <<'END'
+push: request nvtx_domain=payloads nvtx_payload={id: 7, seconds: 0.5, user: \\"somebody\\", state: running}
+pop:  nvtx_domain=payloads nvtx_payload={id: 7, seconds: 0.5, user: \\"somebody\\", state: waiting}
+END
+sed -i 's/\\\\/\\/g' payload.expected
+[ ! -x "$clients/nvtx_payload" ] ||
+	same payload.expected "extended payloads" "$clients/nvtx_payload"
+
+# From here on with what PyPI has.
+if ! python3 -m venv venv || ! venv/bin/pip -q install --disable-pip-version-check \
+	nvtx nvidia-nvtx-cu11==11.8.86 2>pip.err; then
+	cat pip.err
+	echo "the rest needs PyPI"
+	exit 0
+fi
+includes=$(dirname "$(find venv -path '*nvidia/nvtx/include/nvtx3' | head -1)")
+cc -I "$includes" "$here/client.c" -o client118 -ldl -lpthread || fail "headers of CUDA 11.8"
+client "C, CUDA 11.8" ./client118
+if command -v c++ >/dev/null; then
+	c++ -x c++ -I "$includes" "$here/client.c" -o client118 -ldl -lpthread || fail "C++, 11.8"
+	client "C++, CUDA 11.8" ./client118
+fi
+
+{
+	cat <<'END'
+push: with nvtx_domain=python nvtx_category=phase nvtx_payload=7
+push: decorated nvtx_domain=python
+pop:  nvtx_domain=python
+pop:  nvtx_domain=python
+push: default domain
+pop: 
+push: pushed nvtx_domain=python nvtx_payload=0.5
+pop:  nvtx_domain=python
+start: started nvtx_domain=python
+end:  nvtx_domain=python
+mark: marked nvtx_domain=python
+END
+	for _ in $(seq 1000); do
+		printf 'push: reused nvtx_domain=fast\npop:  nvtx_domain=fast\n'
+	done
+} >python.expected
+same python.expected "Python" venv/bin/python "$here/client.py"
+
+# Attached when it has been running for a while: names that were registered before are known.
+mkfifo gate
+NVTX_INJECTION64_PATH=$library timeout 60 venv/bin/python "$here/client.py" wait <gate >ready &
+python=$!
+cleanup="kill $python 2>/dev/null"
+exec 3>gate
+until_line ready ready
+pid=$(pgrep -P "$python" || echo "$python")
+timeout 60 "$cuprobe" record -q -p "$pid" --kinds=nvtx -o late.cup 2>late.err &
+recorder=$!
+for _ in $(seq 100); do
+	"$cuprobe" list --json | grep -q "\"pid\":$pid,.*nvtx" && break
+	sleep 0.1
+done
+sleep 0.5
+echo >&3
+exec 3>&-
+wait $python || fail "Python failed"
+cleanup=:
+wait $recorder || { cat late.err; fail "recording late"; }
+"$cuprobe" export -q -f text -o run.txt late.cup
+sed -nE 's/ nvtx_range=[0-9]+//; s/^.* nvtx ([a-z ]*[a-z]) +0 ns  (.*)$/\1: \2/p' run.txt |
+	LC_ALL=C sort >found
+LC_ALL=C sort python.expected | diff - found || fail "attached late: not the events that it made"
