@@ -37,7 +37,8 @@ void cuprobe_gate_arm(void)
 
 bool cuprobe_gate_is_armed(void)
 {
-	return atomic_load_explicit(&gate, memory_order_relaxed) == GATE_ARMED;
+	/* Acquires what was written before the gate was armed. */
+	return atomic_load_explicit(&gate, memory_order_acquire) == GATE_ARMED;
 }
 
 bool cuprobe_gate_disarm(void)

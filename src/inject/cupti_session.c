@@ -15,7 +15,7 @@
 
 static CUpti_SubscriberHandle subscriber;
 static _Atomic __u64 begun_ns;
-static _Atomic enum cuprobe_clock clock_kind;
+static _Atomic enum cuprobe_clock clock_kind; /* releases what is known of the library loaded */
 
 static CUptiResult subscribe(char *ret_rival, size_t rival_size)
 {
@@ -117,7 +117,7 @@ __u64 cuprobe_session_begun_ns(void)
 
 enum cuprobe_clock cuprobe_session_clock(void)
 {
-	return atomic_load_explicit(&clock_kind, memory_order_relaxed);
+	return atomic_load_explicit(&clock_kind, memory_order_acquire);
 }
 
 bool cuprobe_session_read_clock(__u64 *ret_ns)
