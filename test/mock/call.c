@@ -16,13 +16,23 @@ struct call_counter {
 static struct call_counter driver_calls[CUPTI_DRIVER_TRACE_CBID_SIZE];
 static struct call_counter runtime_calls[CUPTI_RUNTIME_TRACE_CBID_SIZE];
 static const struct mock_tools *_Atomic current_tools;
-static _Atomic uint32_t last_correlation;
+static _Atomic uint32_t last_correlation, inside;
 static __thread uint32_t thread_correlation, thread_depth;
 
 const struct mock_tools *call_tools(void)
 {
 	/* pairs with the store in mock_attach: the table behind it is complete */
 	return atomic_load_explicit(&current_tools, memory_order_acquire);
+}
+
+uint32_t mock_calls_begun(void)
+{
+	return atomic_load(&last_correlation);
+}
+
+uint32_t mock_calls_inside(void)
+{
+	return atomic_load(&inside);
 }
 
 uint32_t call_correlation(void)
@@ -53,8 +63,10 @@ static void call_number(struct mock_call *call)
 		atomic_store(&counter->name, call->name);
 	atomic_fetch_add_explicit(&counter->calls, 1, memory_order_relaxed);
 	call->nested = thread_depth++ > 0;
-	if (!call->nested)
+	if (!call->nested) {
+		atomic_fetch_add(&inside, 1);
 		thread_correlation = atomic_fetch_add(&last_correlation, 1) + 1;
+	}
 	call->correlation = thread_correlation;
 	call->context = mock_current();
 }
@@ -85,7 +97,8 @@ int mock_call_end(struct mock_call *call, int result)
 	call->context = mock_current();
 	if (tools)
 		tools->exit(call);
-	thread_depth--;
+	if (!--thread_depth)
+		atomic_fetch_sub(&inside, 1);
 	return call->result;
 }
 

@@ -4,7 +4,7 @@
  * CUDA_INJECTION64_PATH it collects the kinds in MOCK_CLIENT_KINDS (numbers with commas between)
  * and writes what it counted to the file MOCK_CLIENT_OUT. MOCK_CLIENT_CALLBACKS=1 enables all
  * callbacks of API functions, MOCK_CLIENT_CYCLES=N attaches and detaches so often, with
- * cuptiFinalize each time.
+ * cuptiFinalize each time, and with MOCK_CLIENT_KEEP=1 the kinds stay on until then.
  */
 #include <cupti.h>
 #include <pthread.h>
@@ -135,7 +135,8 @@ static void attach(void)
 /* Finalises at the next call of the application, or gives up when it makes none. */
 static void detach(void)
 {
-	kinds_switch(cuptiActivityDisable);
+	if (!getenv("MOCK_CLIENT_KEEP"))
+		kinds_switch(cuptiActivityDisable);
 	check("cuptiActivityFlushAll", cuptiActivityFlushAll(0));
 	callbacks_enable();
 	atomic_store(&finalized, false);

@@ -110,6 +110,13 @@ bool script_changes(void); /* whether any record may have to be changed */
 void script_change(uint32_t kind, void *record);
 void script_emit(void); /* records whose time has come */
 
+/* cupti_hazard.c */
+void hazard_instantiated(struct CUgraphExec_st *exec);
+void hazard_launched(struct CUgraphExec_st *exec);
+void hazard_disabled(CUpti_ActivityKind kind);
+bool hazard_finalize_begin(uint32_t *ret_calls);
+void hazard_finalize_end(bool alone, uint32_t calls);
+
 /* cupti_record_gpu.c, cupti_record_host.c */
 size_t record_bytes(uint32_t kind); /* 0: not a kind of this version */
 void record_op(struct lane *lane, const struct mock_launch *launch, const struct mock_op *op,

@@ -89,8 +89,10 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityDisable(CUpti_ActivityKind kind)
 	CUPTI_BEGIN();
 	if (!record_bytes(kind))
 		return CUPTI_ERROR_INVALID_KIND;
-	if (atomic_exchange(&wanted[kind], 0))
+	if (atomic_exchange(&wanted[kind], 0)) {
 		atomic_fetch_sub(&wanted_count, 1);
+		hazard_disabled(kind);
+	}
 	return CUPTI_SUCCESS;
 }
 

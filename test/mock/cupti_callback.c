@@ -340,6 +340,7 @@ const struct mock_tools cupti_tools = {
 	.initialized = tool_initialized,
 	.enter = call_enter,
 	.exit = call_exit,
+	.instantiated = hazard_instantiated,
 	.launch = pending_add,
 	.sync = tool_sync,
 	.event = record_event,

@@ -47,6 +47,7 @@ CUptiResult cupti_begin_detached(const char *function)
 	pthread_once(&load_once, cupti_load);
 	if (!drv)
 		return CUPTI_ERROR_NOT_INITIALIZED;
+	drv->count_cupti(function);
 	if (atomic_load(&forked)) {
 		drv->violation("%s called in a forked child", function);
 		return CUPTI_ERROR_NOT_INITIALIZED;
@@ -307,9 +308,14 @@ static void finalize(void)
 /* NVIDIA asks for it to be called in the EXIT callback of an API function. */
 MOCK_EXPORT CUptiResult CUPTIAPI cuptiFinalize(void)
 {
+	uint32_t calls;
+	bool alone;
+
 	CUPTI_BEGIN();
 	if (!cupti_in_callback)
 		drv->violation("cuptiFinalize called outside the EXIT callback of an API function");
+	alone = hazard_finalize_begin(&calls);
 	finalize();
+	hazard_finalize_end(alone, calls);
 	return CUPTI_SUCCESS;
 }

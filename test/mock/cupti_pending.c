@@ -78,6 +78,8 @@ void pending_add(const struct mock_launch *launch)
 	struct shard *shard = &shards[((uintptr_t)launch->stream >> 6) % SHARDS];
 	struct pending item;
 
+	if (launch->exec)
+		hazard_launched(launch->exec);
 	item.wanted = ops_wanted();
 	item.whole_graph = launch->exec && activity_wanted(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
 	if (!item.wanted && !item.whole_graph)

@@ -117,6 +117,8 @@ static CUresult graph_instantiate(CUgraphExec *ret_exec, CUgraph graph)
 		exec->ops[exec->op_count++] = node->op;
 	}
 	truth_graph(exec);
+	if (call_tools())
+		call_tools()->instantiated(exec);
 	*ret_exec = exec;
 	return CUDA_SUCCESS;
 }
@@ -146,6 +148,10 @@ static CUresult graph_launch(CUgraphExec exec, CUstream handle, bool per_thread)
 		return err;
 	if (!exec || !exec->alive)
 		return CUDA_ERROR_INVALID_VALUE;
+	if (exec->broken) {
+		mock_violation("a graph was launched that cuptiFinalize has broken");
+		return CUDA_ERROR_LAUNCH_FAILED;
+	}
 	return gpu_run(stream, exec->ops, exec->op_count, exec);
 }
 

@@ -156,6 +156,21 @@ def test_client_can_come_and_go(folder):
             sys.exit(f"only {run.counts['cycles']} cycles")
 
 
+def test_graphs_break_as_they_do(folder):
+    cases = [
+        # kinds, threads, extra, status, said
+        ((RUNTIME,), 1, {}, 0, ""),
+        ((KERNEL,), 1, {}, 86, "LAUNCH_FAILED"),
+        ((KERNEL,), 1, {"MOCK_CLIENT_KEEP": "1"}, 0, ""),
+        ((KERNEL,), 3, {"MOCK_CLIENT_KEEP": "1"}, 86, "another thread inside CUDA"),
+        ((GRAPH,), 1, {"MOCK_CLIENT_KEEP": "1"}, 86, "contract broken"),
+    ]
+    for kinds, threads, extra, status, said in cases:
+        run = Run(folder, "loop", "-d1", "-r2000", "--graph=5", f"-t{threads}", kinds=kinds,
+                  env={"MOCK_CLIENT_CYCLES": "50", **extra})
+        equal(f"{kinds} {threads} {extra}", (run.status, said in run.output), (status, True))
+
+
 def test_processes_end_as_they_should(folder):
     modes = {"fork-before": 0, "fork-after": 0, "fork-after-exit": 0, "fork-exec": 0,
              "fork-workers": 0, "exit-handler": 0, "exit-static": 0, "exit-quick": 0,

@@ -123,6 +123,10 @@ struct CUgraphExec_st {
 	uint64_t duration_ns;
 	_Atomic bool alive; /* not destroyed; the memory stays for records and truth */
 	_Atomic uint64_t launches;
+	/* the tools' own, see cupti_hazard.c: */
+	_Atomic bool traceable; /* instantiated while graphs were traced as a whole */
+	_Atomic uint32_t held;	/* kinds that were traced while it was launched */
+	_Atomic bool broken;	/* holds on to memory that is gone */
 	struct mock_op ops[];
 };
 
@@ -185,6 +189,7 @@ struct mock_tools {
 	void (*initialized)(void); /* cuInit is done */
 	void (*enter)(struct mock_call *call);
 	void (*exit)(struct mock_call *call);
+	void (*instantiated)(struct CUgraphExec_st *exec);
 	void (*launch)(const struct mock_launch *launch);
 	void (*sync)(const struct mock_sync *sync);
 	void (*event)(const struct CUevent_st *event, uint32_t correlation);
@@ -217,10 +222,14 @@ enum mock_count { MOCK_MADE, MOCK_DELIVERED, MOCK_DROPPED, MOCK_COUNTS };
 	X(void, script_error, (const struct script_line *line, const char *format, ...))           \
 	X(uint64_t, script_ms, (void))                                                             \
 	X(bool, rival, (char *name, size_t bytes))                                                 \
+	X(void, count_cupti, (const char *function))                                               \
 	X(void, count_records, (uint32_t kind, enum mock_count what, uint64_t n))                  \
 	X(struct CUctx_st *, contexts, (void))                                                     \
 	X(struct CUctx_st *, current, (void))                                                      \
 	X(struct CUmod_st *, modules, (void))                                                      \
+	X(struct CUgraphExec_st *, graphs, (void))                                                 \
+	X(uint32_t, calls_begun, (void))  /* by the program, since it started */                   \
+	X(uint32_t, calls_inside, (void)) /* of those, under way */                                \
 	X(uint32_t, device_count, (void))                                                          \
 	X(bool, initialized, (void))                                                               \
 	X(bool, injecting, (void))

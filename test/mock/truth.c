@@ -18,6 +18,7 @@
 #define MOCK_STRICT_STATUS 86
 #define COPY_KINDS 11
 #define MAX_VIOLATIONS 64
+#define MAX_FUNCTIONS 64
 
 struct tally {
 	_Atomic uint64_t count, bytes;
@@ -45,6 +46,10 @@ static struct {
 	uint64_t count;
 } violations[MAX_VIOLATIONS];
 static size_t violation_count;
+static struct {
+	const char *name;
+	uint64_t calls;
+} functions[MAX_FUNCTIONS]; /* of CUPTI */
 
 void truth_init(void)
 {
@@ -87,6 +92,16 @@ void truth_graph(CUgraphExec exec)
 	pthread_mutex_unlock(&lock);
 }
 
+struct CUgraphExec_st *mock_graphs(void)
+{
+	struct CUgraphExec_st *newest;
+
+	pthread_mutex_lock(&lock);
+	newest = graphs;
+	pthread_mutex_unlock(&lock);
+	return newest;
+}
+
 void truth_kernel(CUfunction function, uint64_t launches)
 {
 	struct kernel_total *grown;
@@ -118,6 +133,20 @@ void mock_count_records(uint32_t kind, enum mock_count what, uint64_t n)
 	if (kind >= MOCK_MAX_KINDS)
 		kind = MOCK_MAX_KINDS - 1;
 	atomic_fetch_add_explicit(&records[kind][what], n, memory_order_relaxed);
+}
+
+void mock_count_cupti(const char *function)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&lock);
+	while (i < MAX_FUNCTIONS && functions[i].name && strcmp(functions[i].name, function))
+		i++;
+	if (i < MAX_FUNCTIONS) {
+		functions[i].name = function;
+		functions[i].calls++;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 void mock_violation(const char *format, ...)
@@ -312,6 +341,15 @@ static void write_calls(FILE *file, const char *title, CUpti_CallbackDomain doma
 	fputs("\n\t\t}", file);
 }
 
+static void write_functions(FILE *file)
+{
+	fputs("\t\"cupti\": {", file);
+	for (size_t i = 0; i < MAX_FUNCTIONS && functions[i].name; i++)
+		fprintf(file, "%s\n\t\t\"%s\": %" PRIu64, i ? "," : "", functions[i].name,
+			functions[i].calls);
+	fputs("\n\t},\n", file);
+}
+
 static void write_records(FILE *file)
 {
 	const char *separator = "";
@@ -357,6 +395,7 @@ static void truth_print(FILE *file)
 	fputs(",\n", file);
 	write_calls(file, "runtime", CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_SIZE);
 	fputs("\n\t},\n", file);
+	write_functions(file);
 	write_records(file);
 	write_tools(file);
 	fputs("}\n", file);
