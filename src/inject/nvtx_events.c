@@ -183,12 +183,15 @@ static void source_render(struct source *s, struct room *room, const struct nvtx
 static void message_put(struct nvtx_thread *t, struct nvtx_slot *slot, const struct source *s)
 {
 	char *to = cuprobe_nvtx_slot_text(t, s->message_bytes, &slot->message_at);
-	struct nvtx_text text;
+	struct nvtx_text text = {.text = to, .room = s->message_bytes};
 
+	slot->message_bytes = (__u16)s->message_bytes;
+	if (s->message && !s->message_cut) {
+		memcpy(to, s->message, s->message_bytes);
+		return;
+	}
 	if (s->message_cut)
 		cuprobe_nvtx_text_init(&text, to, s->message_bytes);
-	else
-		text = (struct nvtx_text){.text = to, .room = s->message_bytes};
 	if (s->message)
 		cuprobe_nvtx_text_put(&text, s->message, s->message_length);
 	else
