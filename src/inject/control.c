@@ -12,6 +12,7 @@
 #include "src/inject/cupti_release.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/flush.h"
+#include "src/inject/ledger.h"
 #include "src/inject/notice.h"
 #include "src/inject/nvtx.h"
 #include "src/inject/outlet.h"
@@ -369,9 +370,24 @@ static void wait_until(bool (*is_done)(__u32), __u32 of, __u64 deadline_ns)
 		nanosleep(&step, NULL);
 }
 
+/* What CUPTI kept is lost; of how many records each buffer was, nobody can tell. */
+static void buffers_collect(__u64 deadline_ns)
+{
+	__u32 kept = cuprobe_buffers_await(deadline_ns);
+
+	if (!kept)
+		return;
+	cuprobe_ledger_dropped_add(kept);
+	cuprobe_notice_message(CUPROBE_WARNING, 0, NULL,
+			       "CUPTI kept %u written buffers at the end of the process: their "
+			       "records are lost, and count as one each",
+			       kept);
+}
+
 void cuprobe_control_finish(__u64 timeout_ns)
 {
 	__u64 deadline_ns = cuprobe_clock_now() + timeout_ns;
+	bool collecting;
 
 	if (atomic_exchange(&finished, true))
 		return;
@@ -379,8 +395,11 @@ void cuprobe_control_finish(__u64 timeout_ns)
 	cuprobe_control_wake();
 	if (!pthread_equal(pthread_self(), thread))
 		cuprobe_thread_join(thread, timeout_ns / 4);
-	cuprobe_flush_periodic(false);
+	collecting = cuprobe_flush_periodic(false);
 	wait_until(cuprobe_flush_done, cuprobe_flush_ask(true), deadline_ns - timeout_ns / 4);
+	if (collecting)
+		buffers_collect(deadline_ns - timeout_ns / 4);
+	cuprobe_notice_state(CUPROBE_STATE_DORMANT, 0, "the process ends");
 	cuprobe_flush_stop(time_left(deadline_ns) / 4);
 	wait_until(cuprobe_pump_drained, cuprobe_pump_drain(), deadline_ns);
 	cuprobe_pump_stop(time_left(deadline_ns));

@@ -2,6 +2,7 @@
 #include "src/inject/cupti_buffers.h"
 
 #include <errno.h>
+#include <time.h>
 
 #include "src/inject/clock.h"
 #include "src/inject/cupti_decode.h"
@@ -15,6 +16,7 @@
 #define SPARES 4096u		    /* address space; pages come with use */
 #define QUARANTINE_NS 5000000000ull /* a buffer may still come back from a finalised CUPTI */
 #define SPARES_PRESENT 64u	    /* that many have their pages from the start */
+#define PATIENCE_NS 500000000ull    /* without a buffer, before the others are given up */
 
 static struct cuprobe_pool pool, spares;
 static atomic_uint completed; /* only a count; it orders nothing */
@@ -88,6 +90,28 @@ __u32 cuprobe_buffers_count(void)
 	return atomic_load_explicit(&completed, memory_order_relaxed);
 }
 
+static __u32 buffers_written(void)
+{
+	return pool.memory ? cuprobe_pool_written(&pool) + cuprobe_pool_written(&spares) : 0;
+}
+
+__u32 cuprobe_buffers_await(__u64 deadline_ns)
+{
+	const struct timespec step = {.tv_nsec = 500000};
+	__u32 came = cuprobe_buffers_count(), written = buffers_written();
+	__u64 now = cuprobe_clock_now(), give_up_ns = now + PATIENCE_NS;
+
+	while (written && now < deadline_ns && now < give_up_ns) {
+		nanosleep(&step, NULL);
+		now = cuprobe_clock_now();
+		if (came != cuprobe_buffers_count())
+			give_up_ns = now + PATIENCE_NS;
+		came = cuprobe_buffers_count();
+		written = buffers_written();
+	}
+	return written;
+}
+
 void cuprobe_buffers_put(struct cuprobe_buffer *buffer)
 {
 	cuprobe_pool_put(&pool, buffer);
@@ -105,6 +129,8 @@ void CUPTIAPI cuprobe_buffers_requested(uint8_t **ret_data, size_t *ret_bytes,
 		from = &spares;
 		buffer = cuprobe_pool_get(from);
 	}
+	if (buffer)
+		*(__u32 *)(void *)buffer->data = 0; /* see cuprobe_pool_written() */
 	*ret_data = buffer ? buffer->data : NULL;
 	*ret_bytes = buffer ? from->slot_bytes : 0;
 	*ret_max_records = 0;

@@ -31,6 +31,12 @@ __u32 cuprobe_buffers_held(void);
 /* How many were ever completed. */
 __u32 cuprobe_buffers_count(void);
 
+/*
+ * Waits at the end of the process for buffers that CUPTI has written to and not given back, as long
+ * as some keep coming. Returns how many it kept.
+ */
+__u32 cuprobe_buffers_await(__u64 deadline_ns);
+
 /* Gives a decoded buffer back to the pool. */
 void cuprobe_buffers_put(struct cuprobe_buffer *buffer);
 

@@ -71,10 +71,13 @@ static void flush_wake(void)
 		sem_post(&wake);
 }
 
-void cuprobe_flush_periodic(bool on)
+bool cuprobe_flush_periodic(bool on)
 {
-	if (atomic_exchange_explicit(&periodic, on, memory_order_relaxed) != on)
+	bool was = atomic_exchange_explicit(&periodic, on, memory_order_relaxed);
+
+	if (was != on)
 		flush_wake();
+	return was;
 }
 
 __u32 cuprobe_flush_ask(bool forced)

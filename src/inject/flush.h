@@ -13,8 +13,8 @@
 /* Starts the thread, once. 0 or -errno. */
 int cuprobe_flush_start(void);
 
-/* Whether to flush every CUPROBE_FLUSH_MS by itself. */
-void cuprobe_flush_periodic(bool on);
+/* Whether to flush every CUPROBE_FLUSH_MS by itself. Returns whether it did until now. */
+bool cuprobe_flush_periodic(bool on);
 
 /*
  * Asks for one flush; `forced` takes buffers with incomplete records too. done() with the ticket is

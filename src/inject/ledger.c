@@ -4,7 +4,7 @@
 #include "src/inject/batch.h"
 
 struct cuprobe_ledger cuprobe_ledger[CUPROBE_PROBE_COUNT];
-__u64 cuprobe_ledger_dropped;
+atomic_ullong cuprobe_ledger_dropped;
 atomic_ullong cuprobe_ledger_unknown;
 
 void cuprobe_ledger_read(__u32 probe, struct cuprobe_status_ledger *ret)
@@ -20,7 +20,8 @@ void cuprobe_ledger_read(__u32 probe, struct cuprobe_status_ledger *ret)
 		.invalid = from->invalid,
 		.lost = lost,
 		.pending = cuprobe_batch_pending(probe),
-		.cupti_dropped = cuprobe_ledger_dropped,
+		.cupti_dropped =
+			atomic_load_explicit(&cuprobe_ledger_dropped, memory_order_relaxed),
 		.unknown = atomic_load_explicit(&cuprobe_ledger_unknown, memory_order_relaxed),
 	};
 }

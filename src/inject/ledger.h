@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What became of every record. Only the pump writes, but for `lost`, which CUPTI's threads add to;
- * a lost record counts as produced, so that the sum holds whenever it is read.
+ * What became of every record. Only the pump writes, but for what is atomic; a lost record counts
+ * as produced, so that the sum holds whenever it is read.
  */
 #ifndef CUPROBE_INJECT_LEDGER_H
 #define CUPROBE_INJECT_LEDGER_H
@@ -19,12 +19,17 @@ struct cuprobe_ledger {
 };
 
 extern struct cuprobe_ledger cuprobe_ledger[CUPROBE_PROBE_COUNT];
-extern __u64 cuprobe_ledger_dropped; /* by CUPTI itself */
+extern atomic_ullong cuprobe_ledger_dropped; /* by CUPTI itself */
 extern atomic_ullong cuprobe_ledger_unknown;
 
 static inline void cuprobe_ledger_lose(__u32 probe, __u64 records)
 {
 	atomic_fetch_add_explicit(&cuprobe_ledger[probe].lost, records, memory_order_relaxed);
+}
+
+static inline void cuprobe_ledger_dropped_add(__u64 records)
+{
+	atomic_fetch_add_explicit(&cuprobe_ledger_dropped, records, memory_order_relaxed);
 }
 
 static inline void cuprobe_ledger_unknown_add(__u64 records)

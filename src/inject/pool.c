@@ -134,6 +134,21 @@ void cuprobe_pool_put(struct cuprobe_pool *pool, struct cuprobe_buffer *buffer)
 	slot_free(pool, (__u32)(buffer - pool->buffers));
 }
 
+__u32 cuprobe_pool_written(const struct cuprobe_pool *pool)
+{
+	__u32 life = atomic_load_explicit(&pool->life, memory_order_relaxed);
+	__u32 usable = atomic_load_explicit(&pool->usable, memory_order_relaxed), written = 0;
+
+	for (__u32 slot = 0; slot < usable; slot++) {
+		const struct cuprobe_buffer *buffer = &pool->buffers[slot];
+
+		written += atomic_load_explicit(&buffer->held, memory_order_acquire) == life &&
+			   __atomic_load_n((const __u32 *)(const void *)buffer->data,
+					   __ATOMIC_RELAXED);
+	}
+	return written;
+}
+
 __u32 cuprobe_pool_retire(struct cuprobe_pool *pool)
 {
 	atomic_store_explicit(&pool->held_count, 0, memory_order_relaxed);

@@ -51,6 +51,12 @@ struct cuprobe_buffer *cuprobe_pool_complete(struct cuprobe_pool *pool, const __
 /* Frees a buffer that was completed. Lock-free. */
 void cuprobe_pool_put(struct cuprobe_pool *pool, struct cuprobe_buffer *buffer);
 
+/*
+ * How many of the held buffers have been written to, by their first word, which has to be 0 when
+ * they are given out.
+ */
+__u32 cuprobe_pool_written(const struct cuprobe_pool *pool);
+
 /* CUPTI has been finalised: what it holds now it may never give back. Returns the life that ended.
  */
 __u32 cuprobe_pool_retire(struct cuprobe_pool *pool);

@@ -115,7 +115,7 @@ static void dropped_count(void)
 
 	if (cuprobe_cupti.ActivityGetNumDroppedRecords &&
 	    cuprobe_cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_SUCCESS)
-		cuprobe_ledger_dropped += dropped;
+		cuprobe_ledger_dropped_add(dropped);
 }
 
 static void clock_keep(void)
