@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Every NVTX event of real clients arrives once, with its name and nesting: C and C++ programs with the
-# headers of this toolkit and of CUDA 11.8, extended payloads, and the Python package.
+# headers of this toolkit and of CUDA 11.8, NVTX version 2, extended payloads, the Python package.
 # shellcheck source=test/e2e/common
 . "$(dirname "$0")/common"
 unset CUDA_INJECTION64_PATH
@@ -92,6 +92,10 @@ fi
 includes=$(dirname "$(find venv -path '*nvidia/nvtx/include/nvtx3' | head -1)")
 cc -I "$includes" "$here/client.c" -o client118 -ldl -lpthread || fail "headers of CUDA 11.8"
 client "C, CUDA 11.8" ./client118
+v2=$(dirname "$(find venv -name libnvToolsExt.so.1 | head -1)")
+cc -DUSE_NVTX2 -I "$includes" "$here/client.c" -o client2 "$v2/libnvToolsExt.so.1" \
+	-Wl,-rpath,"$(realpath "$v2")" -lpthread || fail "NVTX version 2"
+client "C, NVTX version 2" ./client2
 if command -v c++ >/dev/null; then
 	c++ -x c++ -I "$includes" "$here/client.c" -o client118 -ldl -lpthread || fail "C++, 11.8"
 	client "C++, CUDA 11.8" ./client118

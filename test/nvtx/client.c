@@ -11,7 +11,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef USE_NVTX2 /* with libnvToolsExt.so */
+#include <nvToolsExt.h>
+#else
 #include <nvtx3/nvToolsExt.h>
+#endif
 
 static void core(void)
 {

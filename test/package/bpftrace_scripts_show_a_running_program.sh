@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bpftrace alone, on a program that has the library: kernels by name, launches by API.
+# bpftrace alone, on a program that has the library: kernels by name, launches by API, NVTX ranges.
 set -eu
 command -v bpftrace >/dev/null || { echo "SKIP: no bpftrace"; exit 77; }
 [ "$(id -u)" = 0 ] || { echo "SKIP: bpftrace needs root"; exit 77; }
@@ -33,4 +33,12 @@ shows() # SCRIPT REGEX: the script prints such a line within a few seconds
 
 shows kernels.bt '^@us\[.*first_kernel.*\]:'
 shows launches.bt '^@ns\[cudaLaunchKernel.*\]: count [0-9]+'
+kill -0 $app
+
+[ -x "$BUILD_DIR/test/nvtx/nvtx_stress" ] || exit 0
+kill $app
+NVTX_INJECTION64_PATH=$BUILD_DIR/src/inject/libcuprobe.so \
+	"$BUILD_DIR/test/nvtx/nvtx_stress" steady 100 &
+app=$!
+shows nvtx.bt '^@us\[steady\]:'
 kill -0 $app

@@ -18,6 +18,7 @@ cat >"$work/expected" <<'FILES'
 ./usr/lib/libcuprobe.so
 ./usr/share/cuprobe/kernels.bt
 ./usr/share/cuprobe/launches.bt
+./usr/share/cuprobe/nvtx.bt
 ./usr/share/man/man1/cuprobe.1
 FILES
 diff -u "$work/expected" "$work/found"
