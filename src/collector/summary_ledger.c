@@ -8,6 +8,8 @@
 #include "src/collector/summary.h"
 #include "src/collector/table.h"
 
+#define FLUSH_MS 100 /* the default of CUPROBE_FLUSH_MS */
+
 /* All processes and probes together. */
 struct totals {
 	__u64 delivered;
@@ -16,6 +18,7 @@ struct totals {
 	__u64 cupti;	    /* dropped by CUPTI */
 	__u64 invalid;	    /* impossible times or fields; here or in the library */
 	__u64 malformed, unknown;
+	__u64 silent; /* processes that left without handing over what they had */
 };
 
 static bool ledger_is_empty(const struct ledger *l)
@@ -48,6 +51,21 @@ static __u64 process_cupti_dropped(const struct process *p)
 			most = p->ledgers[probe].library.cupti_dropped;
 	}
 	return most;
+}
+
+/*
+ * The library's last words are a ledger of all that it sent and that it is dormant, at the end of
+ * the recording or of the process. Its own account of `status` cannot be up to date.
+ */
+static bool process_left_silently(const struct process *p)
+{
+	for (int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
+		const struct ledger *l = &p->ledgers[probe];
+
+		if (probe != CUPROBE_PROBE_status && l->delivered > l->library.produced)
+			return true;
+	}
+	return p->state == CUPROBE_STATE_ACTIVE;
 }
 
 static void ledger_row(struct table *t, const struct process *p, unsigned int probe)
@@ -89,6 +107,7 @@ static int print_ledger_table(struct model *m, const struct summary_opts *opts,
 		if (!summary_wants(opts, (pid_t)p->pid))
 			continue;
 		totals->cupti += process_cupti_dropped(p);
+		totals->silent += !opts->ends_early && process_left_silently(p);
 		for (unsigned int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
 			totals_add(totals, &p->ledgers[probe]);
 			if (ledger_is_empty(&p->ledgers[probe]))
@@ -156,8 +175,16 @@ static void print_verdict(const struct totals *t, const struct summary_opts *opt
 		print_clean(out, opts->ends_early, strlen(opts->ends_early));
 		fputs(": shown is what came before.\n", out);
 	}
+	if (t->silent)
+		fprintf(out,
+			"\nKilled, or left with _exit: %llu of the processes. Their last records, "
+			"up "
+			"to %d ms, may be missing.\n",
+			t->silent, FLUSH_MS);
 	if (lost)
 		fprintf(out, "\n%llu of %llu records were lost:\n", lost, lost + t->delivered);
+	else if (t->silent)
+		fprintf(out, "\nNothing else was lost: %llu records delivered.\n", t->delivered);
 	else
 		fprintf(out, "\nNothing was lost: %llu records delivered.\n", t->delivered);
 	print_loss(out, t->ring,
@@ -188,8 +215,8 @@ int summary_print_ledger(struct model *m, const struct summary_opts *opts)
 	fprintf(opts->out,
 		",\n\"totals\":{\"delivered\":%llu,\"lost_ring\":%llu,\"lost_probe\":%llu,"
 		"\"lost_in_process\":%llu,\"lost_in_cupti\":%llu,\"invalid\":%llu,"
-		"\"malformed_batches\":%llu,\"unknown\":%llu}",
+		"\"malformed_batches\":%llu,\"unknown\":%llu,\"silent_processes\":%llu}",
 		totals.delivered, totals.ring, totals.missed, totals.library, totals.cupti,
-		totals.invalid, totals.malformed, totals.unknown);
+		totals.invalid, totals.malformed, totals.unknown, totals.silent);
 	return 0;
 }

@@ -371,9 +371,9 @@ static void wait_until(bool (*is_done)(__u32), __u32 of, __u64 deadline_ns)
 }
 
 /* What CUPTI kept is lost; of how many records each buffer was, nobody can tell. */
-static void buffers_collect(__u64 deadline_ns)
+static void buffers_collect(__u32 out, __u64 deadline_ns)
 {
-	__u32 kept = cuprobe_buffers_await(deadline_ns);
+	__u32 kept = cuprobe_buffers_await(out, deadline_ns);
 
 	if (!kept)
 		return;
@@ -388,6 +388,7 @@ void cuprobe_control_finish(__u64 timeout_ns)
 {
 	__u64 deadline_ns = cuprobe_clock_now() + timeout_ns;
 	bool collecting;
+	__u32 out;
 
 	if (atomic_exchange(&finished, true))
 		return;
@@ -396,9 +397,10 @@ void cuprobe_control_finish(__u64 timeout_ns)
 	if (!pthread_equal(pthread_self(), thread))
 		cuprobe_thread_join(thread, timeout_ns / 4);
 	collecting = cuprobe_flush_periodic(false);
+	out = cuprobe_buffers_close();
 	wait_until(cuprobe_flush_done, cuprobe_flush_ask(true), deadline_ns - timeout_ns / 4);
 	if (collecting)
-		buffers_collect(deadline_ns - timeout_ns / 4);
+		buffers_collect(out, deadline_ns - timeout_ns / 4);
 	cuprobe_notice_state(CUPROBE_STATE_DORMANT, 0, "the process ends");
 	cuprobe_flush_stop(time_left(deadline_ns) / 4);
 	wait_until(cuprobe_pump_drained, cuprobe_pump_drain(), deadline_ns);

@@ -90,26 +90,28 @@ __u32 cuprobe_buffers_count(void)
 	return atomic_load_explicit(&completed, memory_order_relaxed);
 }
 
-static __u32 buffers_written(void)
+__u32 cuprobe_buffers_close(void)
 {
-	return pool.memory ? cuprobe_pool_written(&pool) + cuprobe_pool_written(&spares) : 0;
+	cuprobe_pool_retire(&spares);
+	return cuprobe_pool_retire(&pool);
 }
 
-__u32 cuprobe_buffers_await(__u64 deadline_ns)
+__u32 cuprobe_buffers_await(__u32 out, __u64 deadline_ns)
 {
 	const struct timespec step = {.tv_nsec = 500000};
-	__u32 came = cuprobe_buffers_count(), written = buffers_written();
 	__u64 now = cuprobe_clock_now(), give_up_ns = now + PATIENCE_NS;
+	__u32 kept, before = 0;
 
-	while (written && now < deadline_ns && now < give_up_ns) {
-		nanosleep(&step, NULL);
+	for (;;) {
+		kept = cuprobe_pool_written(&pool, out) + cuprobe_pool_written(&spares, out);
 		now = cuprobe_clock_now();
-		if (came != cuprobe_buffers_count())
+		if (kept != before)
 			give_up_ns = now + PATIENCE_NS;
-		came = cuprobe_buffers_count();
-		written = buffers_written();
+		if (!kept || now >= give_up_ns || now >= deadline_ns)
+			return kept;
+		before = kept;
+		nanosleep(&step, NULL);
 	}
-	return written;
 }
 
 void cuprobe_buffers_put(struct cuprobe_buffer *buffer)

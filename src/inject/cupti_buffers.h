@@ -32,10 +32,11 @@ __u32 cuprobe_buffers_held(void);
 __u32 cuprobe_buffers_count(void);
 
 /*
- * Waits at the end of the process for buffers that CUPTI has written to and not given back, as long
- * as some keep coming. Returns how many it kept.
+ * At the end of the process: before the last flush, which buffers are out; and after it, how many
+ * of those have been written to and are kept, once no more of them come.
  */
-__u32 cuprobe_buffers_await(__u64 deadline_ns);
+__u32 cuprobe_buffers_close(void);
+__u32 cuprobe_buffers_await(__u32 out, __u64 deadline_ns);
 
 /* Gives a decoded buffer back to the pool. */
 void cuprobe_buffers_put(struct cuprobe_buffer *buffer);

@@ -134,9 +134,8 @@ void cuprobe_pool_put(struct cuprobe_pool *pool, struct cuprobe_buffer *buffer)
 	slot_free(pool, (__u32)(buffer - pool->buffers));
 }
 
-__u32 cuprobe_pool_written(const struct cuprobe_pool *pool)
+__u32 cuprobe_pool_written(const struct cuprobe_pool *pool, __u32 life)
 {
-	__u32 life = atomic_load_explicit(&pool->life, memory_order_relaxed);
 	__u32 usable = atomic_load_explicit(&pool->usable, memory_order_relaxed), written = 0;
 
 	for (__u32 slot = 0; slot < usable; slot++) {

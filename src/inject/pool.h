@@ -52,10 +52,10 @@ struct cuprobe_buffer *cuprobe_pool_complete(struct cuprobe_pool *pool, const __
 void cuprobe_pool_put(struct cuprobe_pool *pool, struct cuprobe_buffer *buffer);
 
 /*
- * How many of the held buffers have been written to, by their first word, which has to be 0 when
- * they are given out.
+ * How many of the buffers held since the life of that number have been written to, by their first
+ * word, which has to be 0 when they are given out.
  */
-__u32 cuprobe_pool_written(const struct cuprobe_pool *pool);
+__u32 cuprobe_pool_written(const struct cuprobe_pool *pool, __u32 life);
 
 /* CUPTI has been finalised: what it holds now it may never give back. Returns the life that ended.
  */
