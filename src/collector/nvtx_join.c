@@ -286,8 +286,8 @@ static void waiting_expire(struct nvtx_join *j, bool all)
 {
 	struct item *item;
 
-	while ((item = j->waiting) &&
-	       (all || join_is_full(j) || j->newest_ns > item->launch.came_ns + JOIN_LAUNCH_NS)) {
+	while ((item = j->waiting) && (all || j->waiting_count > JOIN_MOST / 2 ||
+				       j->newest_ns > item->launch.came_ns + JOIN_LAUNCH_NS)) {
 		waiting_remove(j, item);
 		launch_unlink(j, item);
 		item_free(item);

@@ -11,7 +11,7 @@
 
 #include "src/collector/event.h"
 
-#define JOIN_NVTX_NS 1000000000ull
+#define JOIN_NVTX_NS 500000000ull
 #define JOIN_LAUNCH_NS 10000000000ull
 #define JOIN_MOST (1u << 19)
 
