@@ -8,10 +8,10 @@
 #include "src/inject/nvtx_names.h"
 #include "src/inject/nvtx_schema.h"
 #include "src/inject/nvtx_text.h"
+#include "src/inject/nvtx_value.h"
 
 #define DEPTH_MOST 8
 #define LENGTHS 32 /* leading fields whose values may be array lengths */
-#define RAW_MOST 64
 
 struct rendering {
 	struct nvtx_text *text;
@@ -19,219 +19,6 @@ struct rendering {
 	__u32 domain;
 	int depth;
 };
-
-/* A stretch of the client's memory. */
-struct view {
-	const char *data;
-	size_t bytes;
-};
-
-enum form {
-	FORM_NONE, /* shown as its bytes */
-	FORM_SIGNED,
-	FORM_UNSIGNED,
-	FORM_HEX,
-	FORM_REAL,
-	FORM_HALF,
-	FORM_BRAIN,
-	FORM_CHARACTER,
-	FORM_STRING,
-	FORM_REGISTERED,
-};
-
-struct basic {
-	__u8 bytes, form;
-};
-
-static const struct basic basics[] = {
-	[NVTX_TYPE_CHAR] = {1, FORM_CHARACTER},
-	[NVTX_TYPE_UCHAR] = {1, FORM_UNSIGNED},
-	[NVTX_TYPE_SHORT] = {sizeof(short), FORM_SIGNED},
-	[NVTX_TYPE_USHORT] = {sizeof(short), FORM_UNSIGNED},
-	[NVTX_TYPE_INT] = {sizeof(int), FORM_SIGNED},
-	[NVTX_TYPE_UINT] = {sizeof(int), FORM_UNSIGNED},
-	[NVTX_TYPE_LONG] = {sizeof(long), FORM_SIGNED},
-	[NVTX_TYPE_ULONG] = {sizeof(long), FORM_UNSIGNED},
-	[NVTX_TYPE_LONGLONG] = {8, FORM_SIGNED},
-	[NVTX_TYPE_ULONGLONG] = {8, FORM_UNSIGNED},
-	[NVTX_TYPE_INT8] = {1, FORM_SIGNED},
-	[NVTX_TYPE_UINT8] = {1, FORM_UNSIGNED},
-	[NVTX_TYPE_INT16] = {2, FORM_SIGNED},
-	[NVTX_TYPE_UINT16] = {2, FORM_UNSIGNED},
-	[NVTX_TYPE_INT32] = {4, FORM_SIGNED},
-	[NVTX_TYPE_UINT32] = {4, FORM_UNSIGNED},
-	[NVTX_TYPE_INT64] = {8, FORM_SIGNED},
-	[NVTX_TYPE_UINT64] = {8, FORM_UNSIGNED},
-	[NVTX_TYPE_FLOAT] = {4, FORM_REAL},
-	[NVTX_TYPE_DOUBLE] = {8, FORM_REAL},
-	[NVTX_TYPE_LONGDOUBLE] = {sizeof(long double), FORM_REAL},
-	[NVTX_TYPE_SIZE] = {sizeof(size_t), FORM_UNSIGNED},
-	[NVTX_TYPE_ADDRESS] = {sizeof(void *), FORM_HEX},
-	[NVTX_TYPE_WCHAR] = {sizeof(wchar_t), FORM_CHARACTER},
-	[NVTX_TYPE_CHAR8] = {1, FORM_CHARACTER},
-	[NVTX_TYPE_CHAR16] = {2, FORM_CHARACTER},
-	[NVTX_TYPE_CHAR32] = {4, FORM_CHARACTER},
-	[NVTX_TYPE_BYTE] = {1, FORM_HEX},
-	[NVTX_TYPE_INT128] = {16, FORM_NONE},
-	[NVTX_TYPE_UINT128] = {16, FORM_NONE},
-	[NVTX_TYPE_FLOAT16] = {2, FORM_HALF},
-	[NVTX_TYPE_FLOAT32] = {4, FORM_REAL},
-	[NVTX_TYPE_FLOAT64] = {8, FORM_REAL},
-	[NVTX_TYPE_FLOAT128] = {16, FORM_NONE},
-	[NVTX_TYPE_BF16] = {2, FORM_BRAIN},
-	[NVTX_TYPE_TF32] = {4, FORM_REAL},
-	[NVTX_TYPE_CATEGORY] = {4, FORM_UNSIGNED},
-	[NVTX_TYPE_COLOR] = {4, FORM_HEX},
-	[NVTX_TYPE_SCOPE] = {8, FORM_UNSIGNED},
-	[NVTX_TYPE_PID32] = {4, FORM_UNSIGNED},
-	[NVTX_TYPE_PID64] = {8, FORM_UNSIGNED},
-	[NVTX_TYPE_TID32] = {4, FORM_UNSIGNED},
-	[NVTX_TYPE_TID64] = {8, FORM_UNSIGNED},
-	[NVTX_TYPE_STRING] = {1, FORM_STRING},
-	[NVTX_TYPE_STRING_UTF8] = {1, FORM_STRING},
-	[NVTX_TYPE_STRING_UTF16] = {2, FORM_STRING},
-	[NVTX_TYPE_STRING_UTF32] = {4, FORM_STRING},
-	[NVTX_TYPE_REGISTERED_STRING] = {sizeof(void *), FORM_REGISTERED},
-};
-
-static const struct basic *basic_find(__u64 type)
-{
-	if (type >= sizeof(basics) / sizeof(basics[0]) || !basics[type].bytes)
-		return NULL;
-	return &basics[type];
-}
-
-static __u64 number_read(const char *data, size_t bytes)
-{
-	__u64 value = 0;
-
-	memcpy(&value, data, bytes < sizeof(value) ? bytes : sizeof(value));
-	return value;
-}
-
-static __s64 number_extend(__u64 value, size_t bytes)
-{
-	unsigned int shift = bytes < 8 ? (unsigned int)(64 - 8 * bytes) : 0;
-
-	return (__s64)(value << shift) >> shift;
-}
-
-static float single_of(__u32 bits)
-{
-	float value;
-
-	memcpy(&value, &bits, sizeof(value));
-	return value;
-}
-
-static float half_read(__u32 half)
-{
-	__u32 sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-
-	if (exponent == 31)
-		return single_of(sign | 0x7f800000 | fraction << 13);
-	if (exponent)
-		return single_of(sign | (exponent + 112) << 23 | fraction << 13);
-	return single_of(sign | 0x3f800000) * (float)fraction / 16777216;
-}
-
-static void render_real(struct nvtx_text *t, const char *data, size_t bytes)
-{
-	long double extended;
-	double value;
-
-	if (bytes == sizeof(float)) {
-		cuprobe_nvtx_text_double(t, single_of((__u32)number_read(data, 4)), 7);
-	} else if (bytes == sizeof(double)) {
-		memcpy(&value, data, sizeof(value));
-		cuprobe_nvtx_text_double(t, value, 15);
-	} else {
-		memcpy(&extended, data, sizeof(extended));
-		cuprobe_nvtx_text_double(t, (double)extended, 15);
-	}
-}
-
-static void render_raw(struct nvtx_text *t, struct view v)
-{
-	for (size_t i = 0; i < v.bytes && i < RAW_MOST; i++) {
-		const char *digits = "0123456789abcdef";
-		unsigned char byte = (unsigned char)v.data[i];
-
-		if (i)
-			cuprobe_nvtx_text_put(t, " ", 1);
-		cuprobe_nvtx_text_put(t, digits + (byte >> 4), 1);
-		cuprobe_nvtx_text_put(t, digits + (byte & 15), 1);
-	}
-	if (v.bytes > RAW_MOST)
-		cuprobe_nvtx_text_string(t, " \xe2\x80\xa6");
-}
-
-/* Characters of `unit` bytes up to a zero or the end of the view. */
-static void render_characters(struct nvtx_text *t, struct view v, size_t unit)
-{
-	if (unit == 2)
-		cuprobe_nvtx_text_utf16(t, (const void *)v.data, v.bytes / 2);
-	else if (unit == 4)
-		cuprobe_nvtx_text_utf32(t, (const void *)v.data, v.bytes / 4);
-	else
-		cuprobe_nvtx_text_put(t, v.data, strnlen(v.data, v.bytes));
-}
-
-static void render_quoted(struct nvtx_text *t, struct view v, size_t unit)
-{
-	cuprobe_nvtx_text_put(t, "\"", 1);
-	render_characters(t, v, unit);
-	cuprobe_nvtx_text_put(t, "\"", 1);
-}
-
-static void render_registered(struct nvtx_text *t, const void *handle)
-{
-	char text[256];
-	size_t bytes = cuprobe_nvtx_name_copy(cuprobe_nvtx_registered(handle), text, sizeof(text));
-
-	cuprobe_nvtx_text_put(t, "\"", 1);
-	cuprobe_nvtx_text_put(t, text, bytes);
-	cuprobe_nvtx_text_put(t, "\"", 1);
-}
-
-/* One value of a predefined type, all of which lies in memory. */
-static void render_basic(struct nvtx_text *t, const struct basic *b, const char *data)
-{
-	__u64 value = number_read(data, b->bytes);
-
-	switch (b->form) {
-	case FORM_SIGNED:
-		cuprobe_nvtx_text_s64(t, number_extend(value, b->bytes));
-		break;
-	case FORM_UNSIGNED:
-		cuprobe_nvtx_text_u64(t, value);
-		break;
-	case FORM_HEX:
-		cuprobe_nvtx_text_hex(t, value);
-		break;
-	case FORM_REAL:
-		render_real(t, data, b->bytes);
-		break;
-	case FORM_HALF:
-		cuprobe_nvtx_text_double(t, half_read((__u32)value), 7);
-		break;
-	case FORM_BRAIN:
-		cuprobe_nvtx_text_double(t, single_of((__u32)value << 16), 7);
-		break;
-	case FORM_CHARACTER:
-		render_quoted(t, (struct view){data, b->bytes}, b->bytes);
-		break;
-	case FORM_STRING: /* the address of one */
-		if (value)
-			render_quoted(t, (struct view){(const char *)value, SIZE_MAX}, b->bytes);
-		break;
-	case FORM_REGISTERED:
-		render_registered(t, (const void *)value);
-		break;
-	default:
-		render_raw(t, (struct view){data, b->bytes});
-	}
-}
 
 static void render_enum(struct nvtx_text *t, const struct nvtx_schema *s, __u64 value)
 {
@@ -257,20 +44,20 @@ static void render_enum(struct nvtx_text *t, const struct nvtx_schema *s, __u64 
 		cuprobe_nvtx_text_u64(t, value);
 }
 
-static void render_struct(struct rendering *r, const struct nvtx_schema *s, struct view v);
+static void render_struct(struct rendering *r, const struct nvtx_schema *s, struct nvtx_view v);
 
 /* One value of any type at the beginning of the view. */
-static void render_value(struct rendering *r, __u64 type, struct view v)
+static void render_value(struct rendering *r, __u64 type, struct nvtx_view v)
 {
-	const struct basic *b = basic_find(type);
+	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(type);
 	const struct nvtx_schema *s = b ? NULL : cuprobe_nvtx_schema_find(r->domain, type);
 
-	if (b && (b->form == FORM_STRING ? sizeof(char *) : b->bytes) <= v.bytes)
-		render_basic(r->text, b, v.data);
+	if (b && (b->form == NVTX_FORM_STRING ? sizeof(char *) : b->bytes) <= v.bytes)
+		cuprobe_nvtx_value_render(r->text, b, v.data);
 	else if (s && s->type)
 		render_struct(r, s, v);
 	else if (s && s->bytes <= v.bytes && s->bytes <= 8)
-		render_enum(r->text, s, number_read(v.data, s->bytes));
+		render_enum(r->text, s, cuprobe_nvtx_value_number(v.data, s->bytes));
 	else
 		cuprobe_nvtx_text_put(r->text, "?", 1);
 }
@@ -278,7 +65,7 @@ static void render_value(struct rendering *r, __u64 type, struct view v)
 /* Bytes of one element; 0 when that cannot be told. */
 static size_t type_bytes(const struct rendering *r, __u64 type)
 {
-	const struct basic *b = basic_find(type);
+	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(type);
 	const struct nvtx_schema *s = b ? NULL : cuprobe_nvtx_schema_find(r->domain, type);
 
 	if (b)
@@ -296,7 +83,7 @@ static bool is_zero(const char *data, size_t bytes)
 }
 
 /* Up to `count` elements, or up to a zero one; returns how many bytes they take. */
-static size_t render_array(struct rendering *r, const struct nvtx_field *f, struct view v,
+static size_t render_array(struct rendering *r, const struct nvtx_field *f, struct nvtx_view v,
 			   __u64 count)
 {
 	bool zero = (f->flags & NVTX_ENTRY_ARRAY) == NVTX_ENTRY_ARRAY_ZERO;
@@ -312,7 +99,7 @@ static size_t render_array(struct rendering *r, const struct nvtx_field *f, stru
 			break;
 		if (i)
 			cuprobe_nvtx_text_put(r->text, ", ", 2);
-		render_value(r, f->type, (struct view){v.data + at, v.bytes - at});
+		render_value(r, f->type, (struct nvtx_view){v.data + at, v.bytes - at});
 	}
 	cuprobe_nvtx_text_put(r->text, "]", 1);
 	return at;
@@ -327,11 +114,11 @@ static bool string_is_embedded(const struct nvtx_field *f)
 static size_t field_align(const struct rendering *r, const struct nvtx_schema *s,
 			  const struct nvtx_field *f)
 {
-	const struct basic *b = basic_find(f->type);
+	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(f->type);
 	size_t align = type_bytes(r, f->type);
 
 	if (f->flags & NVTX_ENTRY_POINTER ||
-	    (b && b->form == FORM_STRING && !string_is_embedded(f)))
+	    (b && b->form == NVTX_FORM_STRING && !string_is_embedded(f)))
 		align = sizeof(void *);
 	if (!align || align > 16 || align & (align - 1))
 		align = 8;
@@ -367,8 +154,8 @@ static __u64 field_count(const struct nvtx_field *f, const struct field_lengths 
 }
 
 /* A string field's text, whether it lies in the payload or is pointed to. */
-static size_t string_view(const struct nvtx_field *f, const struct basic *b,
-			  const struct field_lengths *lengths, struct view *v)
+static size_t string_view(const struct nvtx_field *f, const struct nvtx_basic *b,
+			  const struct field_lengths *lengths, struct nvtx_view *v)
 {
 	__u64 count = f->flags & NVTX_ENTRY_ARRAY ? field_count(f, lengths) : f->detail;
 	const char *text;
@@ -381,22 +168,24 @@ static size_t string_view(const struct nvtx_field *f, const struct basic *b,
 	if (v->bytes < sizeof(text))
 		return v->bytes = 0;
 	memcpy(&text, v->data, sizeof(text));
-	*v = (struct view){text, !text ? 0 : string_is_embedded(f) ? count * b->bytes : SIZE_MAX};
+	*v = (struct nvtx_view){text, !text		      ? 0
+				      : string_is_embedded(f) ? count * b->bytes
+							      : SIZE_MAX};
 	return sizeof(text);
 }
 
 /* Writes the field's value; returns the bytes that it takes in the payload. */
-static size_t render_field(struct rendering *r, const struct nvtx_field *f, struct view v,
+static size_t render_field(struct rendering *r, const struct nvtx_field *f, struct nvtx_view v,
 			   const struct field_lengths *lengths)
 {
-	const struct basic *b = basic_find(f->type);
+	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(f->type);
 	bool array = f->flags & NVTX_ENTRY_ARRAY;
-	struct view target = v;
+	struct nvtx_view target = v;
 	size_t bytes;
 
-	if (b && b->form == FORM_STRING) {
+	if (b && b->form == NVTX_FORM_STRING) {
 		bytes = string_view(f, b, lengths, &v);
-		render_quoted(r->text, v, b->bytes);
+		cuprobe_nvtx_value_quoted(r->text, v, b->bytes);
 		return bytes;
 	}
 	if (f->flags & NVTX_ENTRY_POINTER) {
@@ -417,27 +206,28 @@ static size_t render_field(struct rendering *r, const struct nvtx_field *f, stru
 	return f->flags & NVTX_ENTRY_POINTER ? sizeof(target.data) : bytes;
 }
 
-static void message_take(const struct rendering *r, const struct nvtx_field *f, struct view v,
+static void message_take(const struct rendering *r, const struct nvtx_field *f, struct nvtx_view v,
 			 const struct field_lengths *lengths)
 {
-	const struct basic *b = basic_find(f->type);
+	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(f->type);
 
-	if (b && b->form == FORM_REGISTERED && b->bytes <= v.bytes) {
-		r->attributes->message_id =
-			cuprobe_nvtx_registered((void *)number_read(v.data, b->bytes));
-	} else if (b && b->form == FORM_STRING) {
+	if (b && b->form == NVTX_FORM_REGISTERED && b->bytes <= v.bytes) {
+		r->attributes->message_id = cuprobe_nvtx_registered(
+			(void *)cuprobe_nvtx_value_number(v.data, b->bytes));
+	} else if (b && b->form == NVTX_FORM_STRING) {
 		string_view(f, b, lengths, &v);
-		render_characters(r->attributes->message, v, b->bytes);
+		cuprobe_nvtx_value_characters(r->attributes->message, v, b->bytes);
 	}
 }
 
-static void attributes_take(const struct rendering *r, const struct nvtx_field *f, struct view v)
+static void attributes_take(const struct rendering *r, const struct nvtx_field *f,
+			    struct nvtx_view v)
 {
 	__u32 value;
 
 	if (v.bytes < sizeof(value))
 		return;
-	value = (__u32)number_read(v.data, sizeof(value));
+	value = (__u32)cuprobe_nvtx_value_number(v.data, sizeof(value));
 	if (f->type == NVTX_TYPE_COLOR) {
 		r->attributes->has_color = true;
 		r->attributes->color = value;
@@ -454,7 +244,7 @@ static bool field_is_shown(const struct nvtx_field *f)
 }
 
 /* Runs through the fields; those that are not shown go into a text that nobody reads. */
-static void render_fields(struct rendering *r, const struct nvtx_schema *s, struct view v)
+static void render_fields(struct rendering *r, const struct nvtx_schema *s, struct nvtx_view v)
 {
 	struct nvtx_text unseen = {.cut = true}, *seen = r->text;
 	struct field_lengths lengths = {0};
@@ -463,14 +253,15 @@ static void render_fields(struct rendering *r, const struct nvtx_schema *s, stru
 
 	for (__u32 i = 0; i < s->count && !seen->cut; i++) {
 		const struct nvtx_field *f = &s->fields[i];
-		struct view rest;
+		struct nvtx_view rest;
 
 		at = field_offset(r, s, i, at);
 		if (at > v.bytes)
 			return;
-		rest = (struct view){v.data + at, v.bytes - at};
+		rest = (struct nvtx_view){v.data + at, v.bytes - at};
 		if (i < LENGTHS && rest.bytes >= type_bytes(r, f->type))
-			lengths.value[i] = number_read(rest.data, type_bytes(r, f->type));
+			lengths.value[i] =
+				cuprobe_nvtx_value_number(rest.data, type_bytes(r, f->type));
 		if (f->flags & NVTX_ENTRY_MESSAGE)
 			message_take(r, f, rest, &lengths);
 		attributes_take(r, f, rest);
@@ -487,7 +278,7 @@ static void render_fields(struct rendering *r, const struct nvtx_schema *s, stru
 	r->text = seen;
 }
 
-static void render_struct(struct rendering *r, const struct nvtx_schema *s, struct view v)
+static void render_struct(struct rendering *r, const struct nvtx_schema *s, struct nvtx_view v)
 {
 	if (s->type == NVTX_SCHEMA_STATIC && s->bytes && s->bytes < v.bytes)
 		v.bytes = s->bytes;
@@ -503,9 +294,10 @@ static void render_struct(struct rendering *r, const struct nvtx_schema *s, stru
 }
 
 /* A payload whose end is known neither from itself nor from its type cannot be read. */
-static bool payload_view(const struct rendering *r, const struct nvtx_payload *p, struct view *ret)
+static bool payload_view(const struct rendering *r, const struct nvtx_payload *p,
+			 struct nvtx_view *ret)
 {
-	*ret = (struct view){p->data, p->bytes};
+	*ret = (struct nvtx_view){p->data, p->bytes};
 	if (p->bytes == SIZE_MAX)
 		ret->bytes = type_bytes(r, p->schema);
 	return ret->data && ret->bytes;
@@ -513,15 +305,15 @@ static bool payload_view(const struct rendering *r, const struct nvtx_payload *p
 
 static void render_payload(struct rendering *r, const struct nvtx_payload *p)
 {
-	const struct basic *b = basic_find(p->schema);
-	struct view v;
+	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(p->schema);
+	struct nvtx_view v;
 
-	if (b && b->form == FORM_STRING && p->data)
-		render_quoted(r->text, (struct view){p->data, p->bytes}, b->bytes);
+	if (b && b->form == NVTX_FORM_STRING && p->data)
+		cuprobe_nvtx_value_quoted(r->text, (struct nvtx_view){p->data, p->bytes}, b->bytes);
 	else if (!payload_view(r, p, &v))
 		cuprobe_nvtx_text_put(r->text, "?", 1);
 	else if (p->schema == NVTX_TYPE_RAW)
-		render_raw(r->text, v);
+		cuprobe_nvtx_value_raw(r->text, v);
 	else
 		render_value(r, p->schema, v);
 }
