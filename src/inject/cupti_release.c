@@ -28,7 +28,8 @@
  * - With kinds on, a second thread inside a CUDA call meanwhile corrupts the heap.
  *
  * So a process with graphs is finalised with its kinds on, and only when one thread alone has been
- * seen to use CUDA, for WATCH_NS of calls; else it is only unsubscribed.
+ * seen to use CUDA, for WATCH_NS of calls; else it is only unsubscribed. A call that lasts longer
+ * than that is seen when it begins while CUPTI is used.
  */
 #define WATCH_NS 1000000000ull
 static atomic_bool graphs;	      /* the process uses graphs; set on its threads */
@@ -45,32 +46,44 @@ static CUptiResult finalize_result; /* released by `finalized` */
 
 static CUpti_SubscriberHandle subscriber;
 
-static const CUpti_CallbackId graph_calls[] = {
-	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-	CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz,
+/* Calls that are watched while CUPTI is used: what launches graphs, and what may last for long. */
+static const struct watched_call {
+	CUpti_CallbackId cbid;
+	bool graph;
+} watched_calls[] = {
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphUpload, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz, true},
+	{CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, false},
+	{CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize, false},
+	{CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, false},
+	{CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz, false},
+	{CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2, false},
+	{CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2_ptds, false},
 };
+
+#define WATCHED_CALLS (sizeof(watched_calls) / sizeof(watched_calls[0]))
 
 static bool is_graph_call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-	for (size_t i = 0; i < sizeof(graph_calls) / sizeof(graph_calls[0]); i++) {
-		if (domain == CUPTI_CB_DOMAIN_DRIVER_API && cbid == graph_calls[i])
-			return true;
+	for (size_t i = 0; domain == CUPTI_CB_DOMAIN_DRIVER_API && i < WATCHED_CALLS; i++) {
+		if (cbid == watched_calls[i].cbid)
+			return watched_calls[i].graph;
 	}
 	return false;
 }
 
-static void graph_calls_watch(void)
+static void calls_watch(void)
 {
-	for (size_t i = 0; i < sizeof(graph_calls) / sizeof(graph_calls[0]); i++)
+	for (size_t i = 0; i < WATCHED_CALLS; i++)
 		cuprobe_cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-					     graph_calls[i]);
+					     watched_calls[i].cbid);
 }
 
 static void caller_note(void)
@@ -112,9 +125,9 @@ static void finalize_now(void)
 }
 
 /*
- * Runs on application threads: for graph calls, and for all while a release waits for one. NVIDIA
- * documents the exit of an API call as the safe place for cuptiFinalize(). CUPTI hands buffers back
- * meanwhile, so that the guard is left before.
+ * Runs on application threads: for the watched calls, and for all while a release waits for one.
+ * NVIDIA documents the exit of an API call as the safe place for cuptiFinalize(). CUPTI hands
+ * buffers back meanwhile, so that the guard is left before.
  */
 void CUPTIAPI cuprobe_release_callback(void *user, CUpti_CallbackDomain domain,
 				       CUpti_CallbackId cbid, const void *data)
@@ -140,7 +153,7 @@ void cuprobe_release_prepare(CUpti_SubscriberHandle of)
 {
 	subscriber = of;
 	atomic_store_explicit(&finalized, false, memory_order_relaxed);
-	graph_calls_watch();
+	calls_watch();
 }
 
 static bool can_finalize(void)
@@ -178,7 +191,7 @@ static CUptiResult callbacks_switch(uint32_t on)
 		cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
 
 	if (!on)
-		graph_calls_watch();
+		calls_watch();
 	return driver == CUPTI_SUCCESS ? CUPTI_SUCCESS : runtime;
 }
 

@@ -90,7 +90,7 @@ static inline void workload_init(void)
 	setenv("MOCK_STRICT", "1", 0);
 	setenv("CUPROBE_CUPTI_PATH", MOCK_DIR, 0);
 	cuprobe_outlet = &outlet;
-	atomic_store(&workload.wanted, CUPROBE_METADATA_PROBES);
+	atomic_fetch_or(&workload.wanted, CUPROBE_METADATA_PROBES);
 	InitializeInjection();
 	assert_int_equal(cuInit(0), CUDA_SUCCESS);
 	assert_int_equal(cuDeviceGet(&device, 0), CUDA_SUCCESS);
