@@ -45,22 +45,24 @@ def main():
     parser.add_argument("--marker", default="spin_kernel")
     parser.add_argument("--skip-ms", type=int, default=0)
     args = parser.parse_args()
-    theirs = traces.count(traces.cut(traces.load(args.torch), args.marker))
-    ours = traces.count(traces.cut(traces.load(args.cuprobe), args.marker,
-                                   args.skip_ms * 1000000))
+    theirs, ours = traces.load(args.torch), traces.load(args.cuprobe)
+    fold = any(traces.is_graph_copy(r) for r in theirs + ours)
+    theirs = traces.count(traces.cut(theirs, args.marker), fold)
+    ours = traces.count(traces.cut(ours, args.marker, args.skip_ms * 1000000), fold)
     if not theirs or not ours:
         return traces.verdict(False, "both traces hold whole passes",
                               f"torch {len(theirs)}, cuprobe {len(ours)}")
     failed = same_passes("torch.profiler", theirs) + same_passes("cuprobe", ours)
-    total, reference = sum(ours, Counter()), sum(theirs, Counter())
     failed += traces.verdict(
         ours[0] == theirs[0], "a pass is the same for both",
         f"cuprobe {traces.totals(ours[0])}; torch.profiler {traces.totals(theirs[0])}")
     if ours[0] != theirs[0]:
         differences(ours[0], theirs[0])
     if not args.skip_ms:
+        # The profiler begins after the warm-up, which cuprobe sees too.
+        total, reference = sum(ours[-len(theirs):], Counter()), sum(theirs, Counter())
         failed += traces.verdict(
-            total == reference, "the whole run is the same for both",
+            total == reference, f"the last {len(theirs)} passes are the same for both",
             f"cuprobe {traces.totals(total)}; torch.profiler {traces.totals(reference)}")
     return 1 if failed else 0
 

@@ -14,6 +14,8 @@ import traces
 
 
 def main():
+    # HTA's own rounding to microseconds gives kernels below one a negative length.
+    os.environ.setdefault("HTA_DISABLE_NS_ROUNDING", "1")
     try:
         from hta.trace_analysis import TraceAnalysis
     except ImportError:

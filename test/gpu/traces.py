@@ -38,8 +38,18 @@ def gpu(records):
     return [r for r in records if r.kind in GPU]
 
 
-def what(r):
-    """What a GPU record says of the work, and two runs of the same work share."""
+def is_graph_copy(r):
+    """A copy on the device, in a graph that was instantiated before CUPTI came: CUPTI tells it as
+    the kernel that does it."""
+    return r.kind == "kernel" and r.name.startswith("memcpy") and r.name.endswith("_post")
+
+
+def what(r, fold):
+    """What a GPU record says of the work, and two runs of the same work share.
+
+    fold: copies on the device are the same however they are told."""
+    if fold and (is_graph_copy(r) or r.name.startswith("Memcpy DtoD")):
+        return ("gpu_memcpy", "on the device")
     if r.kind == "kernel":
         shape = tuple(str(r.args.get(key)) for key in
                       ("grid", "block", "registers per thread", "shared memory"))
@@ -73,8 +83,8 @@ def cut(records, marker, skip_ns=0):
     return passes
 
 
-def count(passes):
-    return [Counter(what(r) for r in one) for one in passes]
+def count(passes, fold=False):
+    return [Counter(what(r, fold) for r in one) for one in passes]
 
 
 def totals(counter):

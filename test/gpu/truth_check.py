@@ -58,10 +58,14 @@ def expected(truth, inside):
     return want
 
 
-def seen(records):
+def seen(records, truth):
+    count, size = truth["graph_copies"].get("DtoD", (0, 0))
     got = Counter()
     for r in records:
-        if r.kind == "kernel":
+        if traces.is_graph_copy(r):
+            got["copies", "DtoD"] += 1
+            got["copied bytes", "DtoD"] += size // count if count else 0
+        elif r.kind == "kernel":
             got["kernel", short(r.name)] += 1
         elif r.kind == "gpu_memcpy":
             direction = r.name.split()[1]
@@ -113,7 +117,7 @@ def partial(records, truth, skip_ns, inside):
         "the rounds follow one another",
         f"{len(numbers)} of {truth['rounds']}" + (f", from {numbers[0]}" if numbers else ""))
     want = expected(per_round(truth), inside)
-    wrong = [(n, seen(one)) for n, one in zip(numbers, rounds) if seen(one) != want]
+    wrong = [(n, seen(one, truth)) for n, one in zip(numbers, rounds) if seen(one, truth) != want]
     failed += traces.verdict(rounds and not wrong, "every round is whole",
                              f"{len(rounds)} rounds, {len(wrong)} are not")
     for number, got in wrong[:3]:
@@ -139,7 +143,7 @@ def main():
     inside = args.graphs == "node"
     if args.partial:
         return 1 if partial(records, truth, args.skip_ms * 1000000, inside) else 0
-    failed = compare("", seen(traces.gpu(records)), expected(truth, inside))
+    failed = compare("", seen(traces.gpu(records), truth), expected(truth, inside))
     if args.calls:
         failed += calls(records, truth)
     graphs = sum(r.kind == "graph" for r in records)

@@ -13,7 +13,7 @@ shift 2
 failed=0
 [ $# -gt 0 ] || { echo "SKIP: no folders with other versions of libcupti were given"; exit 77; }
 for folder in "$@"; do
-	library=$(find "$folder" -maxdepth 1 -name 'libcupti.so.*' | sort | tail -1)
+	library=$(find "$folder/" -maxdepth 1 -name 'libcupti.so.*' | sort | tail -1)
 	[ -n "$library" ] || { echo "FAIL '$folder' holds no libcupti.so.*"; failed=1; continue; }
 	name=$(basename "$library")
 	rm -f "$scratch/v.cup" "$scratch/v.json" "$scratch/v.truth"
