@@ -10,6 +10,7 @@
 
 #include "src/collector/model.h"
 #include "src/collector/names.h"
+#include "src/collector/nvtx_names.h"
 #include "src/collector/stats_parts.h"
 
 /* The name of a row that has no string; to be freed. */
@@ -135,12 +136,14 @@ static char *device_name(const struct device_part *d, const __u8 **ret_uuid)
 {
 	const struct cuprobe_info_device *info = process_device(d->process, d->device);
 	static const __u8 none[16];
-	const char *model_name;
+	const char *model_name, *called;
 	char *name;
 
 	*ret_uuid = info && memcmp(info->uuid, none, sizeof(none)) != 0 ? info->uuid : NULL;
 	model_name = info && info->name ? process_name(d->process, info->name, true) : "unknown";
-	if (asprintf(&name, "%u %s", d->device, model_name) < 0)
+	called = process_object_name(d->process, CUPROBE_OBJECT_DEVICE, CUPROBE_NO_ID, d->device);
+	if (asprintf(&name, "%u %s%s%s", d->device, called ? called : "", called ? ", " : "",
+		     model_name) < 0)
 		return NULL;
 	return name;
 }

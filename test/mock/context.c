@@ -315,3 +315,33 @@ MOCK_EXPORT CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
 	DRIVER_BEGIN(cuStreamDestroy_v2, hStream);
 	return DRIVER_END(stream_destroy(hStream));
 }
+
+MOCK_EXPORT CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
+{
+	DRIVER_BEGIN(cuStreamGetId, hStream, streamId);
+
+	if (!hStream || !streamId)
+		return DRIVER_END(CUDA_ERROR_INVALID_VALUE);
+	*streamId = hStream->id;
+	return DRIVER_END(CUDA_SUCCESS);
+}
+
+MOCK_EXPORT CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
+{
+	DRIVER_BEGIN(cuStreamGetCtx, hStream, pctx);
+
+	if (!hStream || !pctx)
+		return DRIVER_END(CUDA_ERROR_INVALID_VALUE);
+	*pctx = hStream->context;
+	return DRIVER_END(CUDA_SUCCESS);
+}
+
+MOCK_EXPORT CUresult CUDAAPI cuCtxGetId(CUcontext ctx, unsigned long long *ctxId)
+{
+	DRIVER_BEGIN(cuCtxGetId, ctx, ctxId);
+
+	if (!ctx || !ctxId)
+		return DRIVER_END(CUDA_ERROR_INVALID_VALUE);
+	*ctxId = ctx->id;
+	return DRIVER_END(CUDA_SUCCESS);
+}

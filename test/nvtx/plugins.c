@@ -4,8 +4,8 @@
  *
  *	plugins FIRST SECOND [ROUNDS]
  *
- * Both work at the same time in 8 threads, then the second is unloaded and loaded again ROUNDS times,
- * working each time.
+ * Both work at the same time in 8 threads, then the second is unloaded and loaded again ROUNDS
+ *times, working each time.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -3,10 +3,10 @@
  * NVTX at its limits, as programs in trouble use it.
  *
  *	stress open COUNT	so many start/end ranges open at one time
- *	stress threads COUNT	so many threads, each with 10000 nested pairs and one range left open
- *	stress messages COUNT	so many different messages
- *	stress fork COUNT	so many children, which use NVTX as well
- *	stress steady SECONDS	pairs without a pause; prints how many events it made
+ *	stress threads COUNT	so many threads, each with 10000 nested pairs and one range left
+ *open stress messages COUNT	so many different messages stress fork COUNT	so many children,
+ *which use NVTX as well stress steady SECONDS	pairs without a pause; prints how many events it
+ *made
  */
 #include <pthread.h>
 #include <stdint.h>

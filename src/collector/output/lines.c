@@ -18,7 +18,8 @@
 #include "src/collector/output/text.h"
 #include "src/collector/sink.h"
 
-#define LINE_BYTES 4096 /* room for a line without its texts */
+#define LINE_BYTES 4096	     /* room for a line without its texts */
+#define OBJECT_MOST_BYTES 32 /* of a name that the application gave to something */
 
 struct sink {
 	struct sink_opts opts;
@@ -134,17 +135,29 @@ static bool find_number(const struct event *e, const char *name, __u64 *ret)
 	return false;
 }
 
+/* What the application calls a thing, else its number. */
+static char *put_object(char *p, const struct event *e, enum cuprobe_object object, __u64 number)
+{
+	__u64 context = CUPROBE_NO_ID;
+	const char *name;
+
+	if (object == CUPROBE_OBJECT_STREAM)
+		find_number(e, "context", &context);
+	name = process_object_name(e->process, object, (__u32)context, (__u32)number);
+	return name ? put_json(p, name, strnlen(name, OBJECT_MOST_BYTES)) : put_u64(p, number);
+}
+
 static char *put_where(char *p, const struct event *e)
 {
 	char *start = p;
 	__u64 number;
 
 	if (find_number(e, "thread", &number)) {
-		p = put_u64(PUT(p, "t"), number);
+		p = put_object(PUT(p, "t"), e, CUPROBE_OBJECT_THREAD, number);
 	} else if (find_number(e, "device", &number)) {
-		p = put_u64(PUT(p, "g"), number);
+		p = put_object(PUT(p, "g"), e, CUPROBE_OBJECT_DEVICE, number);
 		if (find_number(e, "stream", &number))
-			p = put_u64(PUT(p, ":"), number);
+			p = put_object(PUT(p, ":"), e, CUPROBE_OBJECT_STREAM, number);
 	}
 	return pad_to(p, start, 9);
 }
