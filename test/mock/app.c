@@ -4,6 +4,7 @@
 #include "test/mock/app.h"
 
 #include <argp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,8 @@ static const char *const api_names[APP_APIS + 1] = {
 	[APP_DRIVER_EX] = "driver-ex", [APP_DRIVER_PTSZ] = "driver-ptsz",
 	[APP_APIS] = "mixed",
 };
+
+volatile sig_atomic_t app_ending;
 
 struct arguments {
 	struct app_options options;
@@ -174,6 +177,12 @@ static unsigned int *option_count(struct app_options *o, int key)
 	}
 }
 
+static void end_soon(int signal)
+{
+	(void)signal;
+	app_ending = 1;
+}
+
 static void parse_end(struct arguments *arguments, struct argp_state *state)
 {
 	struct app_options *o = &arguments->options;
@@ -242,6 +251,7 @@ int main(int argc, char **argv)
 	struct arguments arguments = {
 		.options = {.threads = 1, .streams = 1, .devices = 1, .copy_bytes = 1 << 20}};
 
+	signal(SIGUSR1, end_soon);
 	argp_parse(&argp, argc, argv, 0, NULL, &arguments);
 	kernels_register(&arguments.options, arguments.mode->kernels);
 	return arguments.mode->run(&arguments.options);

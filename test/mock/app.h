@@ -5,6 +5,7 @@
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -56,6 +57,7 @@ void kernel_launch(unsigned int number, enum app_api api, cudaStream_t stream);
 int loop_run(const struct app_options *options);
 int soak_run(const struct app_options *options);
 void loop_report(const struct app_options *options, uint64_t done, uint64_t since_ns);
+extern volatile sig_atomic_t app_ending; /* SIGUSR1 came: loops end as if their time was over */
 uint64_t app_now(void);
 void app_sleep_until(uint64_t time_ns);
 

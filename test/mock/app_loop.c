@@ -113,7 +113,7 @@ static void *worker_main(void *arg)
 	start = app_now();
 	end = o->seconds > 0 ? start + (uint64_t)(o->seconds * 1e9) : UINT64_MAX;
 	while (!o->count || w->done < o->count) {
-		if (w->done % 16 == 0 && app_now() >= end)
+		if (app_ending || (w->done % 16 == 0 && app_now() >= end))
 			break;
 		if (o->rate > 0)
 			app_sleep_until(start + (uint64_t)((double)w->done * 1e9 / o->rate));
