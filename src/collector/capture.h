@@ -64,8 +64,16 @@ struct session_info {
 	char kernel[128];
 	char command[1024]; /* the cuprobe command line */
 	__u32 probes;	    /* bit n: probe n was attached */
-	__u32 reserved;
+	__u32 fired;	    /* bit n: probe n fired; 0: not known */
 };
+
+/* False when none of the probe's records are to come. */
+static inline bool session_info_may_have(const struct session_info *info, __u32 probe)
+{
+	__u32 probes = info && info->fired ? info->fired : info ? info->probes : 0;
+
+	return !probes || probes & 1u << probe;
+}
 
 struct capture_writer;
 /*
@@ -84,16 +92,18 @@ int capture_losses(struct capture_writer *w, const struct cuprobe_loss_key *keys
 		   const struct cuprobe_loss *losses, size_t count);
 __u64 capture_bytes(const struct capture_writer *w); /* written so far */
 /*
- * Writes what is pending, the final session chunk and END, and renames into place. After a write
- * error, or without `commit`, the temporary file is removed instead (ENOSPC: what was written up
- * to there is kept under the final name, readable without END, and the error is returned).
+ * Writes what is pending, the final session chunk, which says what fired, and END, and renames into
+ * place. After a write error, or without `commit`, the temporary file is removed instead (ENOSPC:
+ * what was written up to there is kept under the final name, readable without END, and the error is
+ * returned).
  */
 int capture_close(struct capture_writer *w, const struct session_info *info, bool commit);
 
 struct capture_reader;
 /*
- * -EBADMSG: not a capture; -EPROTONOSUPPORT: of a newer version; -ENODATA: ends before its first
- * chunk; else what open(2) says.
+ * `ret_info` is from the end of the file where that can be had, so that a reader knows beforehand
+ * what there is. -EBADMSG: not a capture; -EPROTONOSUPPORT: of a newer version; -ENODATA: ends
+ * before its first chunk; else what open(2) says.
  */
 int capture_open(struct capture_reader **ret, const char *path, struct session_info *ret_info);
 /*

@@ -220,6 +220,38 @@ static int reader_begin(struct capture_reader *r)
 	return r->chunk.type == CAPTURE_SESSION ? reader_handle(r, &nobody) : -EBADMSG;
 }
 
+/* Where the last session chunk begins, seen from the chunks' headers alone; 0: nowhere. */
+static __u64 reader_last_session(const struct capture_reader *r)
+{
+	__u64 at = r->position, last = 0;
+	struct capture_chunk c;
+
+	while (pread(r->fd, &c, sizeof(c), (off_t)at) == sizeof(c) &&
+	       c.magic == CAPTURE_CHUNK_MAGIC && c.stored_bytes <= CHUNK_LARGEST) {
+		if (c.type == CAPTURE_SESSION)
+			last = at;
+		at += sizeof(c) + ((c.stored_bytes + 7) & ~(__u64)7);
+	}
+	return last;
+}
+
+/* What is known at the end is known at once, if the file is whole and not a pipe. */
+static int reader_foresee(struct capture_reader *r)
+{
+	static const struct capture_handler nobody;
+	__u64 here = r->position, last = reader_last_session(r);
+
+	if (!last)
+		return 0;
+	if (lseek(r->fd, (off_t)last, SEEK_SET) < 0)
+		return -errno;
+	if (reader_next(r) > 0)
+		reader_handle(r, &nobody);
+	r->position = here;
+	r->trouble[0] = '\0';
+	return lseek(r->fd, (off_t)here, SEEK_SET) < 0 ? -errno : 0;
+}
+
 int capture_open(struct capture_reader **ret, const char *path, struct session_info *ret_info)
 {
 	struct capture_reader *r = calloc(1, sizeof(*r));
@@ -238,6 +270,8 @@ int capture_open(struct capture_reader **ret, const char *path, struct session_i
 	if (!r->zstd)
 		goto fail;
 	err = S_ISDIR(st.st_mode) ? -EISDIR : reader_begin(r);
+	if (!err)
+		err = reader_foresee(r);
 	if (err)
 		goto fail;
 	*ret_info = r->info;

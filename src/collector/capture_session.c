@@ -21,8 +21,9 @@ int session_info_write(const struct session_info *info, char **ret_json, size_t 
 
 	if (!out)
 		return -ENOMEM;
-	fprintf(out, "{\"start_ns\":%llu,\"end_ns\":%llu,\"realtime_offset_ns\":%llu,\"probes\":%u",
-		info->start_ns, info->end_ns, info->realtime_offset_ns, info->probes);
+	fprintf(out, "{\"start_ns\":%llu,\"end_ns\":%llu,\"realtime_offset_ns\":%llu",
+		info->start_ns, info->end_ns, info->realtime_offset_ns);
+	fprintf(out, ",\"probes\":%u,\"fired\":%u", info->probes, info->fired);
 	text_write(out, "host", info->host);
 	text_write(out, "kernel", info->kernel);
 	text_write(out, "command", info->command);
@@ -39,6 +40,7 @@ void session_info_read(struct session_info *info, const char *json, size_t bytes
 		.end_ns = json_number(json_member(object, "end_ns")),
 		.realtime_offset_ns = json_number(json_member(object, "realtime_offset_ns")),
 		.probes = (__u32)json_number(json_member(object, "probes")),
+		.fired = (__u32)json_number(json_member(object, "fired")),
 	};
 	json_string(json_member(object, "host"), info->host, sizeof(info->host));
 	json_string(json_member(object, "kernel"), info->kernel, sizeof(info->kernel));

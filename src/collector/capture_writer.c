@@ -44,6 +44,7 @@ struct capture_writer {
 	struct block *first, *last; /* queued */
 	struct block *spare;
 	unsigned int blocks; /* of BLOCK_BYTES that exist */
+	__u32 fired;	     /* bit n: a batch of probe n came */
 	bool done;
 	int err;
 	__u64 written;
@@ -245,6 +246,7 @@ int capture_batch(struct capture_writer *w, const struct cuprobe_batch_header *h
 		memcpy(b->data + b->bytes + sizeof(*h), data, h->bytes);
 		memset(b->data + b->bytes + sizeof(*h) + h->bytes, 0, padded - h->bytes);
 		b->bytes += need;
+		w->fired |= h->probe < CUPROBE_PROBE_COUNT ? 1u << h->probe : 0;
 	}
 	pthread_mutex_unlock(&w->lock);
 	return err;
@@ -432,12 +434,14 @@ static int writer_finish(struct capture_writer *w)
 
 int capture_close(struct capture_writer *w, const struct session_info *info, bool commit)
 {
+	struct session_info last = *info;
 	int err = 0;
 
 	if (!w)
 		return 0;
+	last.fired = w->fired;
 	if (commit)
-		err = writer_session(w, info);
+		err = writer_session(w, &last);
 	if (!err && commit)
 		err = writer_add(w, CAPTURE_END, NULL, 0);
 	err = writer_finish(w);

@@ -23,6 +23,7 @@ static char path[128], partial[160];
 struct batches {
 	__u64 count, bytes, sum; /* sum of all bytes */
 	__u64 processes, losses;
+	__u32 fired; /* bits of the probes */
 };
 
 static int count_batch(void *arg, const struct cuprobe_batch_header *h, const void *data)
@@ -32,6 +33,7 @@ static int count_batch(void *arg, const struct cuprobe_batch_header *h, const vo
 
 	b->count++;
 	b->bytes += h->bytes;
+	b->fired |= 1u << h->probe;
 	for (__u32 i = 0; i < h->bytes; i++)
 		b->sum += at[i];
 	return 0;
@@ -92,6 +94,40 @@ static int read_back(const char *file, struct batches *ret, struct session_info 
 	assert_int_equal(err == -ENODATA, *capture_trouble(r) != '\0');
 	capture_free(r);
 	return err;
+}
+
+static void what_fired_is_known_before_it_is_read(void **state)
+{
+	struct batches expected = {0};
+	struct session_info info;
+	struct capture_reader *r;
+	struct stat st;
+
+	(void)state;
+	write_demo(&expected);
+	assert_int_equal(capture_open(&r, path, &info), 0);
+	capture_free(r);
+	assert_int_equal(info.end_ns, info.start_ns + 5);
+	assert_int_equal(info.fired, expected.fired);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(truncate(path, st.st_size - 64), 0);
+	assert_int_equal(capture_open(&r, path, &info), 0);
+	capture_free(r);
+	assert_int_equal(info.fired, 0);
+}
+
+static void what_did_not_fire_is_not_expected(void **state)
+{
+	const __u32 api = 1u << CUPROBE_PROBE_api, nvtx = 1u << CUPROBE_PROBE_nvtx;
+	struct session_info info = {.probes = api | nvtx, .fired = api};
+
+	(void)state;
+	assert_false(session_info_may_have(&info, CUPROBE_PROBE_nvtx));
+	assert_true(session_info_may_have(&info, CUPROBE_PROBE_api));
+	info.fired = 0;
+	assert_true(session_info_may_have(&info, CUPROBE_PROBE_nvtx));
+	assert_false(session_info_may_have(&info, CUPROBE_PROBE_kernel));
+	assert_true(session_info_may_have(NULL, CUPROBE_PROBE_nvtx));
 }
 
 static void what_is_written_is_read(void **state)
@@ -302,6 +338,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(what_is_written_is_read, name_files),
+		cmocka_unit_test_setup(what_fired_is_known_before_it_is_read, name_files),
+		cmocka_unit_test(what_did_not_fire_is_not_expected),
 		cmocka_unit_test_setup(a_file_cut_anywhere_is_read_as_far_as_it_goes, name_files),
 		cmocka_unit_test_setup(any_flipped_bit_is_noticed_or_harmless, name_files),
 		cmocka_unit_test_setup(other_files_are_told_apart, name_files),

@@ -176,9 +176,9 @@ static int chrome_open(struct sink **ret, const struct sink_opts *opts)
 	if (info && info->start_ns > CHROME_LEAD_NS)
 		s->base_ns = info->start_ns - CHROME_LEAD_NS;
 	err = lanes_open(&s->lanes);
-	if (!err && !(info && info->probes && !(info->probes & 1u << CUPROBE_PROBE_api)))
+	if (!err && session_info_may_have(info, CUPROBE_PROBE_api))
 		err = flows_open(&s->flows, chrome_call, s);
-	if (!err && !(info && info->probes && !(info->probes & 1u << CUPROBE_PROBE_nvtx)))
+	if (!err && session_info_may_have(info, CUPROBE_PROBE_nvtx))
 		err = chrome_nvtx_open(s);
 	if (!err)
 		err = output_open(&s->out, opts->path, CHROME_HEAD_BYTES);

@@ -67,7 +67,7 @@ struct sink {
 	struct map names[2];	       /* by string; of kernels, of API calls */
 	struct chrome_name *undefined; /* the last name that was not defined (yet) */
 	struct map memory;	       /* struct memory_counter by process and device */
-	struct chrome_nvtx *nvtx;      /* NULL: NVTX was not recorded */
+	struct chrome_nvtx *nvtx;      /* NULL: no NVTX is to come */
 	__u64 base_ns;
 	__u64 last_ns;
 	struct chrome_shape shapes[SHAPES];
