@@ -9,8 +9,12 @@
 #include "src/collector/model.h"
 #include "src/collector/names.h"
 
-#define SLOT_NS 1048576ull /* items are sorted within that much time */
-#define SLOTS 16384u	   /* 17 s: more than JOIN_LAUNCH_NS */
+#define SLOT_NS 1048576ull	     /* items are sorted within that much time */
+#define SLOTS 16384u		     /* 17 s: more than JOIN_LAUNCH_NS */
+#define JOIN_CALLS_NS 300000000ull   /* records of several threads' calls are out of order by that \
+				      */
+#define JOIN_ACTIVE_NS 2000000000ull /* a process that told of no call for so long has none */
+#define JOIN_LOOK_NS 10000000ull
 #define BUCKETS (1u << 18)
 
 /* An NVTX event, a launch, or GPU work whose launch has not come yet (`time_ns` is 0). */
@@ -36,12 +40,21 @@ struct slot {
 	unsigned int count, unsettled;
 };
 
+/* How far a process has told of its API calls. */
+struct mark {
+	__u64 call_ns;	/* the newest call's start */
+	__u64 fired_ns; /* when that was told */
+};
+
 struct nvtx_join {
 	struct nvtx_join_handler handler;
 	struct slot slots[SLOTS];
 	__u64 first_slot;		  /* number of the oldest that is not given out */
 	unsigned int held, waiting_count; /* in slots; without a launch */
 	__u64 newest_ns;		  /* newest moment at which something was fired */
+	struct map marks;		  /* struct mark by process number */
+	__u64 calls_ns; /* all active processes have told of their calls up to there; ~0: none */
+	__u64 calls_looked_ns;
 	__u64 order;
 	struct item *buckets[BUCKETS]; /* launches by process and correlation */
 	struct item *waiting, **waiting_end;
@@ -129,6 +142,7 @@ void nvtx_join_free(struct nvtx_join *j)
 		items_free(j->slots[i].items);
 	items_free(j->waiting);
 	map_clear(&j->enqueues, NULL);
+	map_clear(&j->marks, free);
 	free(j->sorting);
 	free(j);
 }
@@ -244,19 +258,41 @@ static bool join_is_full(const struct nvtx_join *j)
 	return j->held + j->waiting_count > JOIN_MOST;
 }
 
+static void mark_least(void *arg, void *value)
+{
+	const struct mark *m = value;
+	struct nvtx_join *j = arg;
+
+	if (m->fired_ns + JOIN_ACTIVE_NS >= j->newest_ns && m->call_ns < j->calls_ns)
+		j->calls_ns = m->call_ns;
+}
+
+/* The newest call of the process that is furthest behind. */
+static void calls_look(struct nvtx_join *j)
+{
+	if (j->newest_ns < j->calls_looked_ns + JOIN_LOOK_NS)
+		return;
+	j->calls_looked_ns = j->newest_ns;
+	j->calls_ns = ~0ull;
+	map_each(&j->marks, mark_least, j);
+}
+
 static bool slot_is_due(const struct nvtx_join *j)
 {
 	const struct slot *slot = &j->slots[j->first_slot % SLOTS];
 	__u64 end_ns = (j->first_slot + 1) * SLOT_NS;
 
-	return join_is_full(j) ||
-	       j->newest_ns >= end_ns + (slot->unsettled ? JOIN_LAUNCH_NS : JOIN_NVTX_NS);
+	if (join_is_full(j) || j->newest_ns >= end_ns + JOIN_LAUNCH_NS)
+		return true;
+	return !slot->unsettled && j->newest_ns >= end_ns + JOIN_NVTX_NS &&
+	       (j->calls_ns == ~0ull || j->calls_ns >= end_ns + JOIN_CALLS_NS);
 }
 
 static int slots_advance(struct nvtx_join *j)
 {
 	int err = 0;
 
+	calls_look(j);
 	while (!err && j->held && slot_is_due(j))
 		err = slot_release(j);
 	return err;
@@ -295,24 +331,42 @@ static void waiting_expire(struct nvtx_join *j, bool all)
 	}
 }
 
-/* Puts an item with its time into its slot; one that is too late is given out at once. */
+/*
+ * What comes when its time has been given out already: an event still ends or begins its range, but
+ * nobody knows any more which ranges were open around a launch.
+ */
+static int item_late(struct nvtx_join *j, struct item *item)
+{
+	int err = 0;
+
+	if (item->is_launch) {
+		j->strays += item->launch.gpu != NULL;
+		launch_unlink(j, item);
+	} else {
+		err = j->handler.nvtx(j->handler.arg, item->process, &item->nvtx);
+	}
+	item_free(item);
+	return err;
+}
+
+/* Puts an item with its time into its slot. */
 static int item_hold(struct nvtx_join *j, struct item *item)
 {
 	__u64 number = item->time_ns / SLOT_NS;
 	struct slot *slot = &j->slots[number % SLOTS];
-	int err = 0;
 
-	while (!err && j->held && number >= j->first_slot + SLOTS)
-		err = slot_release(j);
-	if (!j->held)
+	while (j->held && number >= j->first_slot + SLOTS) {
+		int err = slot_release(j);
+
+		if (err)
+			return err;
+	}
+	if (!j->held && number > j->first_slot)
 		j->first_slot = number;
+	if (number < j->first_slot)
+		return item_late(j, item);
 	item->order = j->order++;
 	j->held++;
-	if (err || number < j->first_slot) {
-		int item_err = item_release(j, item);
-
-		return err ? err : item_err;
-	}
 	item->next = slot->items;
 	slot->items = item;
 	slot->count++;
@@ -351,14 +405,32 @@ static bool api_is_launch(struct nvtx_join *j, const struct event *e)
 	return launch;
 }
 
+static int call_mark(struct nvtx_join *j, const struct event *e)
+{
+	struct mark *m = map_find(&j->marks, e->process->number);
+
+	if (!m) {
+		m = calloc(1, sizeof(*m));
+		if (!m || map_insert(&j->marks, e->process->number, m)) {
+			free(m);
+			return -ENOMEM;
+		}
+	}
+	m->fired_ns = e->fired_ns;
+	if (e->api->start_ns > m->call_ns)
+		m->call_ns = e->api->start_ns;
+	return 0;
+}
+
 /* A call through the runtime has a second record of the same id for the driver's call inside. */
 static int join_api(struct nvtx_join *j, const struct event *e)
 {
 	const struct cuprobe_api *a = e->api;
 	struct item *item;
+	int err = call_mark(j, e);
 
-	if (!a->correlation || !api_is_launch(j, e))
-		return 0;
+	if (err || !a->correlation || !api_is_launch(j, e))
+		return err;
 	item = launch_find(j, e->process, a->correlation);
 	if (item && item->time_ns)
 		return 0;

@@ -2,6 +2,8 @@
 /*
  * Ranges around GPU work, on the simulator: STEPS steps of three layers; layer N launches N + 1
  * kernels in a stream called "compute", and after each step two more in no range.
+ *
+ *	gpu [STEPS [early]]	early: NVTX is used before CUDA
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,8 @@ int main(int argc, char **argv)
 	cudaStream_t stream;
 	char layer[16];
 
+	if (argc > 2)
+		nvtxMarkA("before CUDA");
 	kernels_register(&options, NULL);
 	CHECK(cudaStreamCreate(&stream));
 	nvtxNameCudaStreamA(stream, "compute");

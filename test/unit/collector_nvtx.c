@@ -359,6 +359,43 @@ static void a_launch_waits_for_work_that_comes_late(void **state)
 	assert_int_equal(find(w, 1)->kernels, 1);
 }
 
+static void calls_are_waited_for(void **state)
+{
+	struct world *w = *state;
+
+	launch(w, 1, 5, 99);
+	kernel(w, 99, 7, 900, 10);
+	nvtx(w, CUPROBE_NVTX_PUSH, 1, 10, 1, 0);
+	nvtx(w, CUPROBE_NVTX_POP, 1, 30, 0, 0);
+	w->fired_ns = T0 + SECOND;
+	nvtx(w, CUPROBE_NVTX_PUSH, 1, SECOND, 2, 0);
+	assert_int_equal(w->count, 0); /* the calls made at that time have not come yet */
+	launch(w, 1, 25, 100);
+	kernel(w, 100, 7, 1000, 10);
+	launch(w, 1, SECOND, 101);
+	w->fired_ns = T0 + SECOND * 6 / 5;
+	nvtx(w, CUPROBE_NVTX_MARK, 1, SECOND * 6 / 5, 0, 0);
+	assert_int_equal(w->count, 1);
+	assert_int_equal(find(w, 1)->kernels, 1);
+}
+
+static void a_call_that_comes_too_late_belongs_to_no_range(void **state)
+{
+	struct world *w = *state;
+
+	nvtx(w, CUPROBE_NVTX_PUSH, 1, 10, 1, 0);
+	nvtx(w, CUPROBE_NVTX_POP, 1, 30, 0, 0);
+	nvtx(w, CUPROBE_NVTX_PUSH, 1, 40, 2, 0);
+	w->fired_ns = T0 + 20 * SECOND;
+	nvtx(w, CUPROBE_NVTX_MARK, 1, 20 * SECOND, 0, 0);
+	kernel(w, 100, 7, 1000, 10);
+	launch(w, 1, 20, 100);
+	finish(w);
+	assert_int_equal(find(w, 1)->kernels, 0);
+	assert_int_equal(find(w, 2)->kernels, 0);
+	assert_int_equal(nvtx_ranges_counts(w->ranges).strays, 1);
+}
+
 static void names_are_the_newest(void **state)
 {
 	struct world *w = *state;
@@ -415,6 +452,8 @@ int main(void)
 		TEST(work_without_a_launch_is_a_stray),
 		TEST(ranges_come_out_while_the_recording_goes_on),
 		TEST(a_launch_waits_for_work_that_comes_late),
+		TEST(calls_are_waited_for),
+		TEST(a_call_that_comes_too_late_belongs_to_no_range),
 		TEST(names_are_the_newest),
 		TEST(junk_from_other_processes_does_no_harm),
 	};
