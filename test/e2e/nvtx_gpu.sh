@@ -42,3 +42,22 @@ assert any("first GPU" in n for n in names), names
 END
 "$cuprobe" export -q -f text -o - run.cup | grep -q 'gfirst GPU:compute .*layer_kernel' ||
 	fail "no names in text"
+
+# NVTX that is used before CUDA starts the library, and no kernel is missed for that.
+timeout 60 "$cuprobe" record -q --library "$BUILD_DIR/src/inject/libcuprobe.so" -o run.cup -- \
+	"$program" 100 early >run.out 2>&1 || { cat run.out; fail "recording"; }
+"$cuprobe" report --nvtx --json run.cup | python3 -c '
+import json, sys
+rows = {row["name"]: row for row in json.load(sys.stdin)["nvtx"]}
+assert rows["before CUDA"]["calls"] == 1 and rows["epoch"]["kernels"] == 800, rows' ||
+	fail "NVTX before CUDA"
+
+# Where only the variable for CUDA was set, NVTX is found through it.
+CUDA_INJECTION64_PATH=$BUILD_DIR/src/inject/libcuprobe.so timeout 60 "$program" 10000000 &
+app=$!
+cleanup="kill $app 2>/dev/null"
+sleep 0.5
+timeout 60 "$cuprobe" record -q -p "$(pgrep -P $app)" --kinds=nvtx -d 0.5 -o run.cup \
+	>run.out 2>&1 || { cat run.out; fail "recording by CUDA's variable alone"; }
+"$cuprobe" export -q -f text -o - run.cup | grep -q 'nvtx push .*layer 1' ||
+	fail "no NVTX by CUDA's variable alone"
