@@ -180,7 +180,8 @@ static void pump_round(void)
 	__u64 now = cuprobe_clock_now();
 
 	replays_look(now);
-	cuprobe_status_take_notices();
+	if (cuprobe_status_take_notices())
+		cuprobe_batch_fire_aged(~0ull); /* rare, and what somebody waits for */
 	cuprobe_process_publish();
 	buffers_decode();
 	cuprobe_nvtx_pump();
