@@ -9,9 +9,10 @@
 #include "src/collector/model.h"
 #include "src/collector/names.h"
 
-#define SLOT_NS 1048576ull	     /* items are sorted within that much time */
-#define SLOTS 16384u		     /* 17 s: more than JOIN_LAUNCH_NS */
-#define JOIN_CALLS_NS 300000000ull   /* records of several threads' calls are out of order by that \
+#define SLOT_NS 1048576ull /* items are sorted within that much time */
+#define SLOTS 16384u	   /* 17 s: more than JOIN_LAUNCH_NS */
+#define JOIN_CALLS_NS                                                                              \
+	300000000ull		     /* records of several threads' calls are out of order by that \
 				      */
 #define JOIN_ACTIVE_NS 2000000000ull /* a process that told of no call for so long has none */
 #define JOIN_LOOK_NS 10000000ull

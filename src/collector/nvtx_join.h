@@ -4,8 +4,8 @@
  * that it led to: what nvtx_ranges.h needs to say which range work belongs to. Events come in any
  * order, and GPU work later than the call that launched it, so everything is held back: NVTX events
  * for JOIN_NVTX_NS and until the calls of their time have come, launches until their work has come,
- * nothing for longer than JOIN_LAUNCH_NS, and never more than JOIN_MOST of them. What comes even later
- * is counted and belongs to no range.
+ * nothing for longer than JOIN_LAUNCH_NS, and never more than JOIN_MOST of them. What comes even
+ * later is counted and belongs to no range.
  */
 #ifndef CUPROBE_COLLECTOR_NVTX_JOIN_H
 #define CUPROBE_COLLECTOR_NVTX_JOIN_H
