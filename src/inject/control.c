@@ -161,8 +161,9 @@ static void release_begin(void)
 {
 	cuprobe_flush_periodic(false);
 	way = cuprobe_release_way();
-	if (way != CUPROBE_WAY_FINALIZE_KINDS_ON)
-		cuprobe_kinds_stop(false);
+	if (way != CUPROBE_WAY_FINALIZE_KINDS_ON && !cuprobe_kinds_stop(false))
+		way = CUPROBE_WAY_UNSUBSCRIBE; /* finalising with kinds on can crash other threads
+						*/
 	active = 0;
 	flushes = 1;
 	phase = RELEASE_FLUSH;

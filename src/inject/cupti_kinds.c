@@ -72,6 +72,7 @@ static struct kind kinds[] = {
  * CUPTI's that finalising would free, because GRAPH_TRACE was on or another was switched off.
  */
 static bool gpu_used, gpu_sticks;
+static bool stays_on; /* CUPTI refused to switch a kind off, since it came up or was finalised */
 
 struct remedy {
 	CUptiResult result;
@@ -227,6 +228,7 @@ static void kind_switch_off(struct kind *kind)
 {
 	CUptiResult result = cuprobe_cupti.ActivityDisable(kind->kind);
 
+	stays_on |= result != CUPTI_SUCCESS;
 	if (result != CUPTI_SUCCESS)
 		cuprobe_notice_message(CUPROBE_WARNING, (int)result, NULL,
 				       "CUPTI cannot switch activity kind %s off: %s", kind->name,
@@ -253,7 +255,7 @@ __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
 	return active;
 }
 
-void cuprobe_kinds_stop(bool cupti_gone)
+bool cuprobe_kinds_stop(bool cupti_gone)
 {
 	for (size_t i = KINDS; i--;) {
 		if (kinds[i].on && !cupti_gone)
@@ -261,6 +263,7 @@ void cuprobe_kinds_stop(bool cupti_gone)
 		kinds[i].on = false;
 		kinds[i].refusals = 0;
 	}
+	return !stays_on;
 }
 
 bool cuprobe_kinds_gpu_used(void)
@@ -277,4 +280,5 @@ void cuprobe_kinds_gpu_forget(void)
 {
 	gpu_used = false;
 	gpu_sticks = false;
+	stays_on = false;
 }

@@ -20,8 +20,11 @@ extern const __u32 cuprobe_kinds_probes;
  */
 __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up);
 
-/* Switches everything off, or, when CUPTI is gone, only forgets that it was on. */
-void cuprobe_kinds_stop(bool cupti_gone);
+/*
+ * Switches everything off, or, when CUPTI is gone, only forgets that it was on. False when CUPTI
+ * refused to switch a kind off, now or before.
+ */
+bool cuprobe_kinds_stop(bool cupti_gone);
 
 /*
  * Whether, since CUPTI came up or was finalised, kinds were on that change what CUDA graphs do on
