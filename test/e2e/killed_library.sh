@@ -36,6 +36,6 @@ value report.json "'kernels %d' % (sum(row['calls'] for row in it['kernels']) > 
 expect "kernels 1" few
 kill -USR1 $target
 wait $target || fail "the program ends with $?"
-[ "$(value truth.$target.json "it['violations']")" = "[]" ] || fail "violations"
-[ "$(value truth.$target.json "it['cupti']['cuptiFinalize']")" -ge "$rounds" ] ||
+[ "$(value "truth.$target.json" "it['violations']")" = "[]" ] || fail "violations"
+[ "$(value "truth.$target.json" "it['cupti']['cuptiFinalize']")" -ge "$rounds" ] ||
 	fail "CUPTI was not given back each time"

@@ -46,8 +46,8 @@ released_ms() {
 
 # calls FUNCTION COUNT: of CUPTI, by the program that has ended well
 calls() {
-	[ "$(value truth.$target.json "it['cupti'].get('$1', 0)")" = "$2" ] ||
-		fail "$1 was called $(value truth.$target.json "it['cupti'].get('$1', 0)") times"
+	[ "$(value "truth.$target.json" "it['cupti'].get('$1', 0)")" = "$2" ] ||
+		fail "$1 was called $(value "truth.$target.json" "it['cupti'].get('$1', 0)") times"
 }
 
 # ended: the program is asked to end, and had no trouble
@@ -56,7 +56,7 @@ ended() {
 	status=0
 	wait $target || status=$?
 	[ $status = 0 ] || fail "the program ends with $status"
-	[ "$(value truth.$target.json "it['violations']")" = "[]" ] || fail "violations"
+	[ "$(value "truth.$target.json" "it['violations']")" = "[]" ] || fail "violations"
 }
 
 start loop --graph=20

@@ -41,11 +41,11 @@ for check in "row['fired'] == row['delivered'] + row['lost_on_the_way']" \
 	[ "$(value report.json "[row for row in it['ledger'] if not ($check) and row['probe'] ==
 		'kernel']")" = "[]" ] || { cat report.json; fail "the books do not balance: $check"; }
 done
-made=$(value truth.$target.json "it['records']['10']['made']")
+made=$(value "truth.$target.json" "it['records']['10']['made']")
 produced=$(value report.json "[row['produced'] for row in it['ledger'] if row['probe'] == 'kernel'][0]")
 [ "$produced" = "$made" ] || fail "$produced of $made records are accounted for"
 # 10000 graphs a second were asked for; half of that is within what a busy machine does.
-launches=$(value truth.$target.json "it['graph_launches']")
+launches=$(value "truth.$target.json" "it['graph_launches']")
 least=$(((stopped + 4) * 5000))
 [ "$launches" -ge $least ] || fail "$launches launches: the program was slowed"
 echo "lost $ring of $made records, $before KB to $after KB, $launches launches"

@@ -35,7 +35,7 @@ wait $recorder || { cat err; fail "record -p"; }
 expect "Nothing was lost: " out
 [ "$(listed)" = "$one $two" ] || [ "$(listed)" = "$two $one" ] || fail "-p: $(listed)"
 for pid in $one $two; do
-	[ "$(kernels $pid)" -gt 100 ] || fail "-p: $(kernels $pid) kernels of $pid"
+	[ "$(kernels "$pid")" -gt 100 ] || fail "-p: $(kernels "$pid") kernels of $pid"
 done
 
 # All, with one that starts while it is recorded.
@@ -48,16 +48,16 @@ new=$!
 wait $new || fail "the new program ends with $?"
 wait $recorder || { cat err; fail "record -a"; }
 for pid in $one $two $other; do
-	[ "$(kernels $pid)" -gt 500 ] || fail "-a: $(kernels $pid) kernels of $pid"
+	[ "$(kernels "$pid")" -gt 500 ] || fail "-a: $(kernels "$pid") kernels of $pid"
 done
-[ "$(kernels $new)" -gt 0 ] || fail "-a: nothing of the program that started meanwhile"
+[ "$(kernels "$new")" -gt 0 ] || fail "-a: nothing of the program that started meanwhile"
 
 # A command, what its shell starts, and what those fork.
 recorded -- sh -c "'$app' fork-before -q -n 300 & '$app' loop -q -n 400; wait; exit 3"
 status=$?
 [ $status = 3 ] || fail "the command's status is $status"
 expect "Nothing was lost: " out
-true_to || fail "descendants"
+is_true || fail "descendants"
 [ "$(find . -name 'truth.*.json' | wc -l)" = 3 ] || fail "not three processes"
 [ "$(listed | wc -w)" = 3 ] || fail "descendants: $(listed)"
 recorded -- sh -c "'$app' loop -q -d 1 -r 100" &
@@ -69,5 +69,5 @@ wait $recorder || fail "record --"
 
 kill -USR1 $one $two $other
 for pid in $one $two $other; do
-	wait $pid || fail "$pid ends with $?"
+	wait "$pid" || fail "$pid ends with $?"
 done

@@ -12,7 +12,7 @@ whole() {
 	MOCK_DO=$orders recorded -- "$app" "$@" || got=$?
 	[ $got = "$status" ] || { cat err; fail "$*: exit status $got"; }
 	expect "Nothing was lost: " out
-	true_to || fail "$* ($orders)"
+	is_true || fail "$* ($orders)"
 }
 
 for mode in "loop -t2 -g2 -s2 --api=mixed --copy-every=7" "soak -n 100" "llm -n 8" "all -n 3" \
@@ -29,15 +29,15 @@ whole 1 "fail cudaLaunchKernel 719 nth=50" loop -q -n 100
 
 # What CUDA still took at the end had no time to be done: no record of it was made.
 recorded -- "$app" exit-busy -q -n 200 -t2 || fail "exit-busy"
-true_to --lossy || fail "exit-busy"
+is_accounted_for || fail "exit-busy"
 
 MOCK_DO="drop kernel every=10" recorded -- "$app" loop -q -n 1000 || fail "drop"
 expect "100 of [0-9]* records were lost:" out
 expect "  100 in CUPTI itself" out
-true_to --lossy || fail "drop"
+is_accounted_for || fail "drop"
 MOCK_DO="set kernel every=10 start=0 end=0" recorded -- "$app" loop -q -n 1000 || fail "set"
 expect "Left out: 100 records with impossible times" out
-true_to --lossy || fail "set"
+is_accounted_for || fail "set"
 
 # What CUPTI never gives back is counted, though not of how many records it was.
 MOCK_DO="complete late=20000" recorded -- "$app" loop -q -n 1000 || fail "late"

@@ -19,7 +19,7 @@ run() {
 	shift 2
 	CUPROBE_CUPTI_PATH=$cupti recorded --kinds=all -- "$app" "$@" || fail "$cupti: $*"
 	expect "Nothing was lost: " out
-	true_to || fail "$cupti: $*"
+	is_true || fail "$cupti: $*"
 	counts >"$version"
 	[ "$(value report.json "it['processes'][0]['cupti']")" = "$version" ] ||
 		fail "$(value report.json "it['processes']") is not version $version"
