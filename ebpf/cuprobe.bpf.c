@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Copies each batch whole into the ring buffer, and counts what it cannot. One program serves all
- * probes; it comes in three forms, of which the newest that the kernel takes is loaded:
+ * Copies each batch whole into a ring buffer, and counts what it cannot. There are two of them: a
+ * small one, which as a rule is all that is used, and a large one for when the reader is late. A
+ * ring is written from end to end however little of it is pending: a small one stays in the caches.
+ * One program serves all probes; it comes in three forms, of which the newest that the kernel takes
+ * is loaded:
  *
  *	batch_dynptr	exact size (bpf_probe_read_user_dynptr, 6.16)
  *	batch_sleepable	size classes (sleepable uprobes, 6.0)
@@ -14,6 +17,7 @@
 #include <linux/bpf.h>
 #include <linux/errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -32,6 +36,11 @@ struct task_struct {
 } __attribute__((preserve_access_index));
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 2 << 20);
+} front SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -133,10 +142,19 @@ static __always_inline void count_bad(const struct batch *b)
 		__sync_fetch_and_add(&loss->bad_records, b->header.count);
 }
 
-static __always_inline __u64 wake_flag(void)
+static __always_inline __u64 wake_flag(void *ring)
 {
-	return bpf_ringbuf_query(&batches, BPF_RB_AVAIL_DATA) >= WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
-									    : BPF_RB_NO_WAKEUP;
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) >= WAKE_BYTES ? BPF_RB_FORCE_WAKEUP
+									: BPF_RB_NO_WAKEUP;
+}
+
+/*
+ * The reader empties `front` before `batches`, so what it has not read in `batches` must be older
+ * than what goes into `front`.
+ */
+static __always_inline bool front_is_next(void)
+{
+	return !bpf_ringbuf_query(&batches, BPF_RB_AVAIL_DATA);
 }
 
 /* Makes the pages of the batch resident; they may be gone again at once. */
@@ -157,42 +175,58 @@ static __always_inline bool touch(const struct batch *b)
 }
 
 /* 0, -ENOSPC when the ring is full, -EFAULT when memory is not resident, or not there. */
-static __always_inline int send_exact(const struct batch *b)
+static __always_inline int send_exact_to(void *ring, const struct batch *b)
 {
 	__u32 bytes = b->header.bytes;
+	__u32 room = (bytes + CUPROBE_RING_ALIGN - 1) & ~(CUPROBE_RING_ALIGN - 1);
 	struct bpf_dynptr to;
 	int err;
 
-	if (bpf_ringbuf_reserve_dynptr(&batches, sizeof(b->header) + bytes, 0, &to)) {
+	if (bpf_ringbuf_reserve_dynptr(ring, sizeof(struct cuprobe_ring_batch) + room, 0, &to)) {
 		bpf_ringbuf_discard_dynptr(&to, BPF_RB_NO_WAKEUP);
 		return -ENOSPC;
 	}
-	bpf_dynptr_write(&to, 0, (void *)&b->header, sizeof(b->header), 0);
-	err = bpf_probe_read_user_dynptr(&to, sizeof(b->header), bytes, b->data);
+	bpf_dynptr_write(&to, offsetof(struct cuprobe_ring_batch, header), (void *)&b->header,
+			 sizeof(b->header), 0);
+	err = bpf_probe_read_user_dynptr(&to, sizeof(struct cuprobe_ring_batch), bytes, b->data);
 	if (err)
 		bpf_ringbuf_discard_dynptr(&to, BPF_RB_NO_WAKEUP);
 	else
-		bpf_ringbuf_submit_dynptr(&to, wake_flag());
+		bpf_ringbuf_submit_dynptr(&to, wake_flag(ring));
 	return err;
 }
 
-static __always_inline int send_class(const struct batch *b, const __u32 class_bytes)
+static __always_inline int send_exact(const struct batch *b)
 {
-	struct cuprobe_batch_header *to;
+	int err = front_is_next() ? send_exact_to(&front, b) : -ENOSPC;
+
+	return err == -ENOSPC ? send_exact_to(&batches, b) : err;
+}
+
+static __always_inline int send_class_to(void *ring, const struct batch *b, const __u32 class_bytes)
+{
+	struct cuprobe_ring_batch *to;
 	__u32 bytes = b->header.bytes;
 
-	to = bpf_ringbuf_reserve(&batches, sizeof(*to) + class_bytes, 0);
+	to = bpf_ringbuf_reserve(ring, sizeof(*to) + class_bytes, 0);
 	if (!to)
 		return -ENOSPC;
-	*to = b->header;
+	to->header = b->header;
 	/* Keeps the compiler from proving the bound away that the verifier must see. */
 	asm volatile("" : "+r"(bytes));
 	if (bytes > class_bytes || bpf_probe_read_user(to + 1, bytes, b->data)) {
 		bpf_ringbuf_discard(to, BPF_RB_NO_WAKEUP);
 		return -EFAULT;
 	}
-	bpf_ringbuf_submit(to, wake_flag());
+	bpf_ringbuf_submit(to, wake_flag(ring));
 	return 0;
+}
+
+static __always_inline int send_class(const struct batch *b, const __u32 class_bytes)
+{
+	int err = front_is_next() ? send_class_to(&front, b, class_bytes) : -ENOSPC;
+
+	return err == -ENOSPC ? send_class_to(&batches, b, class_bytes) : err;
 }
 
 static __always_inline int send_by_class(const struct batch *b)

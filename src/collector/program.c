@@ -61,6 +61,8 @@ static int form_load(struct program *ret, enum program_form form, const struct p
 		bpf_program__set_expected_attach_type(form_program(bpf, form), TRACE_UPROBE_MULTI);
 	if (opts->ring_bytes)
 		bpf_map__set_max_entries(bpf->maps.batches, opts->ring_bytes);
+	if (opts->ring_bytes && opts->ring_bytes < bpf_map__max_entries(bpf->maps.front))
+		bpf_map__set_max_entries(bpf->maps.front, opts->ring_bytes);
 	err = cuprobe_bpf__load(bpf);
 	if (err) {
 		cuprobe_bpf__destroy(bpf);

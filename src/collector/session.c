@@ -2,6 +2,7 @@
 #include "src/collector/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 #include "src/collector/library.h"
 #include "src/collector/map.h"
 #include "src/collector/program.h"
+#include "src/collector/ring.h"
 #include "src/collector/targets.h"
 
 #define LOOK_MS 50	      /* the ring has no wake-ups below 1 MiB */
@@ -41,7 +43,7 @@ struct sender {
 struct session {
 	struct session_handler handler;
 	struct program program;
-	struct ring_buffer *ring;
+	struct ring front, batches;
 	struct targets targets;
 	struct child child;
 	struct library_copy copy;
@@ -51,7 +53,7 @@ struct session {
 	bool all;
 	struct map senders_by_key;
 	struct sender *senders, *newest;
-	long budget; /* bytes that this round may still deliver */
+	long budget; /* bytes that this round may still deliver; negative: more is waiting */
 	int err;     /* of the handler */
 };
 
@@ -132,44 +134,51 @@ static int session_deliver(struct session *s, const struct cuprobe_batch_header 
 	return err ? err : s->handler.batch(s->handler.arg, h, data);
 }
 
-static int session_sample(void *arg, void *data, size_t size)
+static int session_sample(void *arg, const void *data, size_t size)
 {
-	const struct cuprobe_batch_header *h = data;
+	const struct cuprobe_ring_batch *b = data;
+	const struct cuprobe_batch_header *h = &b->header;
 	struct session *s = arg;
 
-	if (size >= sizeof(*h) && h->bytes && h->count && h->bytes <= size - sizeof(*h))
-		s->err = session_deliver(s, h, h + 1);
+	if (size >= sizeof(*b) && h->bytes && h->count && h->bytes <= size - sizeof(*b))
+		s->err = session_deliver(s, h, b + 1);
 	s->budget -= (long)size;
-	if (s->err)
-		return s->err;
-	return s->budget < 0 ? -EAGAIN : 0;
+	return s->err || s->budget < 0;
 }
 
-/* Delivers up to `bytes`. 0, or what the handler returned. */
+/*
+ * Delivers what is there now, up to `bytes`. 0, or what the handler returned. What lies in
+ * `batches` was fired after all that is in `front`, but for what goes there meanwhile: see
+ * cuprobe.bpf.c.
+ */
 static int session_consume(struct session *s, long bytes)
 {
+	__u64 end = ring_end(&s->batches);
+
 	s->budget = bytes;
 	s->err = 0;
-	(void)ring_buffer__consume(s->ring);
+	if (ring_read(&s->front, ring_end(&s->front), session_sample, s))
+		ring_read(&s->batches, end, session_sample, s);
 	return s->err;
 }
 
 static int session_drain(struct session *s)
 {
-	/* Once all of the ring, however much arrives meanwhile. */
-	return session_consume(s, 2L * (long)bpf_map__max_entries(s->program.bpf->maps.batches));
-}
-
-static int session_watch(struct session *s, int fd, __u64 what)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+	return session_consume(s, LONG_MAX);
 }
 
 /* What an epoll event is about; below these it is the number of a process of -p. */
 #define ABOUT_RING (1ULL << 32)
 #define ABOUT_CHILD (2ULL << 32)
+
+/* Rings are told of once a wake-up: what is less than that waits for the next look. */
+static int session_watch(struct session *s, int fd, __u64 what)
+{
+	__u32 events = what == ABOUT_RING ? EPOLLIN | EPOLLET : EPOLLIN;
+	struct epoll_event event = {.events = events, .data.u64 = what};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
 
 static int session_add_pid(struct session *s, pid_t pid, char *ret_why, size_t size)
 {
@@ -220,6 +229,13 @@ static int session_open_command(struct session *s, const struct session_opts *op
 	return err;
 }
 
+static int session_open_ring(struct session *s, struct ring *ring, const struct bpf_map *map)
+{
+	int err = ring_open(ring, bpf_map__fd(map), bpf_map__max_entries(map));
+
+	return err ? err : session_watch(s, bpf_map__fd(map), ABOUT_RING);
+}
+
 static int session_load(struct session *s, const struct session_opts *opts, char *ret_why,
 			size_t size)
 {
@@ -235,16 +251,13 @@ static int session_load(struct session *s, const struct session_opts *opts, char
 		features_explain(err, ret_why, size);
 		return err;
 	}
-	s->ring = ring_buffer__new(bpf_map__fd(s->program.bpf->maps.batches), session_sample, s,
-				   NULL);
-	if (!s->ring)
-		return -errno;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return -errno;
 	s->targets.program = &s->program;
 	s->targets.probes = opts->probes | PROBES_ALWAYS;
-	return session_watch(s, ring_buffer__epoll_fd(s->ring), ABOUT_RING);
+	err = session_open_ring(s, &s->front, s->program.bpf->maps.front);
+	return err ? err : session_open_ring(s, &s->batches, s->program.bpf->maps.batches);
 }
 
 int session_open(struct session **ret, const struct session_opts *opts,
@@ -282,8 +295,11 @@ fail:
 static void session_wait(struct session *s, int timeout_ms)
 {
 	struct epoll_event events[16];
-	int count = epoll_wait(s->epoll, events, 16, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
+	int count;
 
+	if (timeout_ms > LOOK_MS)
+		timeout_ms = LOOK_MS;
+	count = epoll_wait(s->epoll, events, 16, s->budget < 0 ? 0 : timeout_ms);
 	for (int i = 0; i < count; i++) {
 		__u64 about = events[i].data.u64;
 
@@ -444,7 +460,8 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	targets_free(&s->targets);
-	ring_buffer__free(s->ring);
+	ring_close(&s->front);
+	ring_close(&s->batches);
 	program_free(&s->program);
 	child_done(&s->child);
 	library_copy_remove(&s->copy);
