@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a 64-byte record costs from the library's batch to the collector's reader, as CPU time of
- * both processes together, at a given rate; beside it a ring in shared memory, the limit.
+ * both processes together, at a given rate; beside it a ring in shared memory, the limit, and the
+ * same producer with nobody attached: what pacing and making records cost, which is no transport.
  *
  *	transport [--rate 1000000] [--seconds 2] [--reps 5] [--tick-us 5000] [--ring-kib 16384]
  *		[--warm-up 1] [--limit 1]
  *
  * Needs root for BPF. The producer works in ticks of 5 ms, as the pump does when CUPTI completes a
- * buffer. The reader looks at every record. --rate 0: as fast as it goes. --limit 0: without the
- *shared memory. Exit status 1: records were lost on the way through the probe.
+ * buffer. The reader looks at every record. The three take turns, so that what else the machine
+ *does meets them alike; `net` is a turn's figure less that of nobody attached. --rate 0: as fast as
+ *it goes. --limit 0: the probe alone. Exit status 1: records were lost on the way through the
+ *probe.
  */
 #include <errno.h>
 #include <poll.h>
@@ -39,11 +42,13 @@ struct way {
 	const char *name;
 	const struct settings *settings;
 	struct shm_ring *ring; /* NULL: the probe */
+	bool silent;	       /* nobody is attached */
 	const struct fire *fire;
 	struct session *session;
 	int go[2], done[2]; /* pipes to and from the producer */
 	__u64 received, lost, sum;
 	pid_t producer;
+	double producer_ns[REPS_MOST], reader_ns[REPS_MOST], rate[REPS_MOST];
 };
 
 static void sleep_until(__u64 ns)
@@ -130,8 +135,12 @@ static int process_seen(void *arg, pid_t pid, __u64 start_ns)
 
 static int way_read(struct way *w)
 {
-	if (!w->ring)
+	if (w->session)
 		return session_poll(w->session, 20);
+	if (w->silent) {
+		poll(&(struct pollfd){w->done[0], POLLIN, 0}, 1, -1);
+		return 0;
+	}
 	w->received += shm_ring_read(w->ring, &w->sum);
 	sleep_until(bench_clock_ns(CLOCK_MONOTONIC) + w->settings->tick_ns);
 	return 0;
@@ -158,7 +167,8 @@ static int repetition(struct way *w, struct produced *p, __u64 *ret_cpu_ns)
 	if (read(w->done[0], p, sizeof(*p)) != sizeof(*p))
 		return -EPIPE;
 	end = bench_clock_ns(CLOCK_MONOTONIC) + SETTLE_NS;
-	while (err >= 0 && w->received < p->records && bench_clock_ns(CLOCK_MONOTONIC) < end)
+	while (err >= 0 && !w->silent && w->received < p->records &&
+	       bench_clock_ns(CLOCK_MONOTONIC) < end)
 		err = way_read(w);
 	*ret_cpu_ns = bench_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu;
 	w->lost += p->records - w->received;
@@ -167,8 +177,10 @@ static int repetition(struct way *w, struct produced *p, __u64 *ret_cpu_ns)
 
 static int way_open(struct way *w)
 {
-	struct session_opts opts = {
-		.probes = 1u << CUPROBE_PROBE_memset, .pids = &w->producer, .pid_count = 1};
+	struct session_opts opts = {.probes = 1u << CUPROBE_PROBE_memset,
+				    .pids = &w->producer,
+				    .pid_count = 1,
+				    .ring_bytes = (__u32)w->settings->ring_bytes};
 	struct session_handler handler = {batch_received, process_seen, w};
 	char why[512] = "", byte;
 	int err;
@@ -183,7 +195,7 @@ static int way_open(struct way *w)
 	close(w->done[1]);
 	if (read(w->done[0], &byte, 1) != 1)
 		return -EPIPE;
-	if (w->ring)
+	if (w->ring || w->silent)
 		return 0;
 	err = session_open(&w->session, &opts, &handler, why, sizeof(why));
 	if (!err)
@@ -204,46 +216,77 @@ static void way_close(struct way *w)
 	}
 }
 
-static void way_print(const struct way *w, double *producer, double *reader, double *rate)
+/* One turn; `at` is where its figures go. */
+static int way_turn(struct way *w, size_t at)
 {
-	size_t n = (size_t)w->settings->reps;
-	double both[REPS_MOST];
-	char name[64];
+	struct produced p;
+	__u64 cpu_ns = 0;
+	int err = repetition(w, &p, &cpu_ns);
 
-	for (size_t i = 0; i < n; i++)
-		both[i] = producer[i] + reader[i];
-	snprintf(name, sizeof(name), "%s: rate", w->name);
-	bench_print(name, "records/s", bench_stat(rate, n));
-	snprintf(name, sizeof(name), "%s: producer", w->name);
-	bench_print(name, "ns/record", bench_stat(producer, n));
-	snprintf(name, sizeof(name), "%s: reader", w->name);
-	bench_print(name, "ns/record", bench_stat(reader, n));
-	snprintf(name, sizeof(name), "%s: both processes", w->name);
-	bench_print(name, "ns/record", bench_stat(both, n));
-	printf("%s: lost %llu records\n", w->name, (unsigned long long)w->lost);
+	if (err)
+		return err;
+	w->producer_ns[at] = (double)p.cpu_ns / (double)p.records;
+	w->reader_ns[at] = (double)cpu_ns / (double)p.records;
+	w->rate[at] = (double)p.records * 1e9 / (double)p.wall_ns;
+	return 0;
 }
 
-static int way_measure(struct way *w)
+static void print(const struct way *w, const char *what, const char *unit, double *values)
 {
-	double producer[REPS_MOST], reader[REPS_MOST], rate[REPS_MOST];
-	int err = way_open(w);
+	char name[64];
 
-	/* Repetitions for warm-up are overwritten by the next. */
-	for (__u64 i = 0; !err && i < w->settings->warm_up + w->settings->reps; i++) {
-		size_t at = i < w->settings->warm_up ? 0 : (size_t)(i - w->settings->warm_up);
-		struct produced p;
-		__u64 cpu_ns = 0;
+	snprintf(name, sizeof(name), "%s: %s", w->name, what);
+	bench_print(name, unit, bench_stat(values, (size_t)w->settings->reps));
+}
 
-		err = repetition(w, &p, &cpu_ns);
-		if (err)
-			break;
-		producer[at] = (double)p.cpu_ns / (double)p.records;
-		reader[at] = (double)cpu_ns / (double)p.records;
-		rate[at] = (double)p.records * 1e9 / (double)p.wall_ns;
+/* bench_stat sorts, so what goes together is added up before. */
+static void ways_print(struct way *ways, size_t count)
+{
+	size_t reps = (size_t)ways->settings->reps;
+	double both[REPS_MOST], net[2][REPS_MOST], ratio[REPS_MOST];
+
+	for (size_t i = 0; count > 1 && i < reps; i++) {
+		for (size_t k = 0; k < 2; k++)
+			net[k][i] = ways[k].producer_ns[i] + ways[k].reader_ns[i] -
+				    ways[2].producer_ns[i];
+		ratio[i] = net[0][i] / net[1][i];
+	}
+	for (size_t k = 0; k < count; k++) {
+		struct way *w = &ways[k];
+
+		for (size_t i = 0; i < reps; i++)
+			both[i] = w->producer_ns[i] + w->reader_ns[i];
+		print(w, "rate", "records/s", w->rate);
+		print(w, "producer", "ns/record", w->producer_ns);
+		if (w->silent)
+			continue;
+		print(w, "reader", "ns/record", w->reader_ns);
+		print(w, "both processes", "ns/record", both);
+		if (count > 1)
+			print(w, "both, net", "ns/record", net[k]);
+		printf("%s: lost %llu records\n", w->name, (unsigned long long)w->lost);
+	}
+	if (count > 1)
+		bench_print("net, beside shared memory", "times", bench_stat(ratio, reps));
+}
+
+static int ways_measure(struct way *ways, size_t count)
+{
+	const struct settings *s = ways->settings;
+	size_t open = 0;
+	int err = 0;
+
+	while (!err && open < count)
+		err = way_open(&ways[open++]);
+	/* Turns for warm-up are overwritten by the next. */
+	for (__u64 i = 0; !err && i < s->warm_up + s->reps; i++) {
+		for (size_t k = 0; !err && k < count; k++)
+			err = way_turn(&ways[k], i < s->warm_up ? 0 : (size_t)(i - s->warm_up));
 	}
 	if (!err)
-		way_print(w, producer, reader, rate);
-	way_close(w);
+		ways_print(ways, count);
+	while (open)
+		way_close(&ways[--open]);
 	return err;
 }
 
@@ -257,10 +300,13 @@ int main(int argc, char **argv)
 		.warm_up = (__u64)bench_option(argc, argv, "--warm-up", 1),
 		.ring_bytes = (__u64)bench_option(argc, argv, "--ring-kib", 16384) * 1024,
 	};
-	struct way probe = {.name = "usdt + bpf ring", .settings = &s};
-	struct way shared = {.name = "shared memory", .settings = &s, .ring = shm_ring_open()};
+	struct way ways[] = {
+		{.name = "usdt + bpf ring", .settings = &s},
+		{.name = "shared memory", .settings = &s, .ring = shm_ring_open()},
+		{.name = "nobody attached", .settings = &s, .silent = true},
+	};
 
-	if (s.reps < 1 || s.reps > REPS_MOST || !shared.ring) {
+	if (s.reps < 1 || s.reps > REPS_MOST || !ways[1].ring) {
 		fprintf(stderr, "transport: --reps is 1 to %d\n", REPS_MOST);
 		return 2;
 	}
@@ -271,9 +317,7 @@ int main(int argc, char **argv)
 	printf("transport of %zu-byte records, %llu records/s asked for, %llu x %llu s\n",
 	       sizeof(struct cuprobe_memset), (unsigned long long)s.rate,
 	       (unsigned long long)s.reps, (unsigned long long)s.seconds);
-	if (way_measure(&probe))
+	if (ways_measure(ways, bench_option(argc, argv, "--limit", 1) ? 3 : 1))
 		return 1;
-	if (bench_option(argc, argv, "--limit", 1) && way_measure(&shared))
-		return 1;
-	return probe.lost != 0;
+	return ways[0].lost != 0;
 }
