@@ -55,7 +55,8 @@ static __u64 process_cupti_dropped(const struct process *p)
 
 /*
  * The library's last words are a ledger of all that it sent and that it is dormant, at the end of
- * the recording or of the process. Its own account of `status` cannot be up to date.
+ * the recording or of the process. Its own account of `status` cannot be up to date; and what does
+ * not even say what process it is keeps no ledger.
  */
 static bool process_left_silently(const struct process *p)
 {
@@ -63,7 +64,7 @@ static bool process_left_silently(const struct process *p)
 		const struct ledger *l = &p->ledgers[probe];
 
 		if (probe != CUPROBE_PROBE_status && l->delivered > l->library.produced)
-			return true;
+			return p->info_known;
 	}
 	return p->state == CUPROBE_STATE_ACTIVE;
 }
