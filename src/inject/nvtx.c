@@ -170,14 +170,14 @@ void cuprobe_nvtx_replay(void)
 		cuprobe_nvtx_texts_define(&messages, messages.first_id + i);
 }
 
-void cuprobe_nvtx_pump(void)
+bool cuprobe_nvtx_pump(void)
 {
 	__u32 session = atomic_load_explicit(&cuprobe_nvtx_session, memory_order_acquire);
 	bool last = atomic_exchange_explicit(&draining, false, memory_order_acquire);
 	bool more = true;
 
 	if (!session && !last)
-		return;
+		return false;
 	if (session && session != pumped_session) {
 		pumped_session = session;
 		cuprobe_nvtx_replay();
@@ -191,4 +191,5 @@ void cuprobe_nvtx_pump(void)
 	else if (!session)
 		cuprobe_nvtx_buffer_trim();
 	batch_fire();
+	return more;
 }

@@ -28,8 +28,8 @@ int cuprobe_nvtx_attach(const struct nvtx_callbacks *callbacks,
 /* True while events are taken, or are left to be drained. */
 bool cuprobe_nvtx_busy(void);
 
-/* Moves what threads have put down into batches, definitions first. Pump thread. */
-void cuprobe_nvtx_pump(void);
+/* Moves what threads have put down into batches. True when there is more. Pump thread. */
+bool cuprobe_nvtx_pump(void);
 
 /* Defines everything again, for a new consumer. Pump thread. */
 void cuprobe_nvtx_replay(void);

@@ -24,6 +24,7 @@
 
 #define MS 1000000ull
 #define SECOND 1000000000ull
+#define NVTX_DRAINS 64	    /* rounds of draining at most, when all is to go */
 #define REPLAY_RECORDS 512u /* in one round: 128 KiB of strings */
 #define FOREVER (3600 * SECOND)
 
@@ -54,6 +55,7 @@ static struct cuprobe_queue queue;
 /* A drain is done when `drained` has reached the number that `asked` had; both only grow. */
 static atomic_uint asked, drained;
 static __u64 next_second_ns;
+static bool nvtx_left; /* threads have put down more than one round takes */
 
 void cuprobe_pump_post(struct cuprobe_buffer *buffer)
 {
@@ -160,6 +162,13 @@ static void second_pass(__u64 now)
 	cuprobe_status_ledgers();
 }
 
+/* All that threads have put down; those that never stop get no further turn. */
+static void nvtx_drain(void)
+{
+	for (int i = 0; i < NVTX_DRAINS && cuprobe_nvtx_pump(); i++)
+		;
+}
+
 static void drain_finish(__u32 ticket)
 {
 	if (ticket == atomic_load_explicit(&drained, memory_order_relaxed))
@@ -168,6 +177,7 @@ static void drain_finish(__u32 ticket)
 		dropped_count();
 		cuprobe_gate_leave();
 	}
+	nvtx_drain();
 	cuprobe_batch_fire_aged(~0ull);
 	cuprobe_status_ledgers();
 	cuprobe_batch_fire_aged(~0ull);
@@ -184,7 +194,7 @@ static void pump_round(void)
 		cuprobe_batch_fire_aged(~0ull); /* rare, and what somebody waits for */
 	cuprobe_process_publish();
 	buffers_decode();
-	cuprobe_nvtx_pump();
+	nvtx_left = cuprobe_nvtx_pump();
 	second_pass(now);
 	replays_go_on();
 	cuprobe_batch_fire_aged(now - CUPROBE_BATCH_AGE_NS);
@@ -193,6 +203,8 @@ static void pump_round(void)
 
 static __u64 sleep_ns(void)
 {
+	if (nvtx_left)
+		return 0;
 	if (replays_running())
 		return 10 * MS;
 	if (cuprobe_nvtx_busy())
