@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Fetches NVIDIA's CUDA and CUPTI headers from PyPI into DIR/include, for machines without a CUDA
+# Fetches NVIDIA's CUDA, CUPTI and NVTX headers from PyPI into DIR/include, for machines without a CUDA
 # toolkit. Only headers are kept: nothing of NVIDIA's is linked or shipped.
 #
 #	scripts/cuda-headers.sh DIR
 set -eu
 
 # One release of the toolkit: 13.0.
-packages="nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88"
+packages="nvidia-cuda-cupti==13.0.85 nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88
+	nvidia-nvtx==13.0.85"
 
 if [ $# != 1 ]; then
 	echo "usage: cuda-headers.sh DIR" >&2
@@ -20,7 +21,8 @@ if ! python3 -m pip --version >/dev/null 2>&1; then
 	exit 1
 fi
 
-echo "cuda-headers.sh: fetching $packages from PyPI"
+# shellcheck disable=SC2086 # a list of packages
+echo "cuda-headers.sh: fetching from PyPI:" $packages
 mkdir -p "$dir"
 work=$(mktemp -d "$dir/fetch.XXXXXX")
 trap 'rm -rf "$work"' EXIT
