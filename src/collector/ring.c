@@ -53,7 +53,7 @@ bool ring_read(struct ring *r, __u64 end, int (*sample)(void *arg, const void *d
 	while (at < end && !stop) {
 		const char *header = r->data + (at & (r->bytes - 1));
 		/* Pairs with the kernel's exchange when the sample is whole. */
-		__u32 word = __atomic_load_n((const __u32 *)header, __ATOMIC_ACQUIRE);
+		__u32 word = __atomic_load_n((const __u32 *)(const void *)header, __ATOMIC_ACQUIRE);
 		__u32 size = word & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 
 		if (word & BPF_RINGBUF_BUSY_BIT)
