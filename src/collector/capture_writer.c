@@ -21,10 +21,11 @@
 #include "src/collector/capture_session.h"
 
 #define BLOCK_BYTES (1u << 20)
-#define BLOCKS 16
+#define BLOCKS 64 /* 0.4 s of a million kernels a second: a busy disk has a write wait for 0.2 s   \
+		   */
 #define BLOCK_AGE_NS 1000000000ull
 #define LEVEL 1 /* of zstd: 0.7 GB/s, to a tenth and less; higher ones gain little */
-/* With that many blocks waiting the processor is the bottleneck: 2 GB/s, to two thirds. */
+/* With that many blocks waiting, unless it is for the disk: 2 GB/s, to two thirds. */
 #define HURRY_BLOCKS 8
 #define HURRY_LEVEL (-100)
 
@@ -53,6 +54,7 @@ struct capture_writer {
 	int err;
 	__u64 written;
 	/* The thread's own: */
+	bool disk_is_slow; /* the last block took longer to write than to compress */
 	ZSTD_CCtx *zstd;
 	char *packed;
 	size_t packed_room;
@@ -147,13 +149,16 @@ static int writer_pack(struct capture_writer *w, const struct block *b, int leve
 
 static int writer_write(struct capture_writer *w, const struct block *b, int level, __u64 *written)
 {
+	__u64 start_ns = now_ns(), packed_ns;
 	size_t bytes;
 	int err = writer_pack(w, b, level, &bytes);
 
+	packed_ns = now_ns();
 	if (!err)
 		err = write_all(w->fd, w->packed, bytes);
 	if (err)
 		return err;
+	w->disk_is_slow = now_ns() - packed_ns > packed_ns - start_ns;
 	*written += bytes;
 	return 0;
 }
@@ -191,13 +196,13 @@ static void *writer_run(void *arg)
 
 	pthread_mutex_lock(&w->lock);
 	while ((b = writer_next(w))) {
-		int level = w->queued < HURRY_BLOCKS ? LEVEL : HURRY_LEVEL;
+		bool hurry = w->queued >= HURRY_BLOCKS && !w->disk_is_slow;
 		__u64 written = w->written;
 		int err = w->err;
 
 		pthread_mutex_unlock(&w->lock);
 		if (!err)
-			err = writer_write(w, b, level, &written);
+			err = writer_write(w, b, hurry ? HURRY_LEVEL : LEVEL, &written);
 		pthread_mutex_lock(&w->lock);
 		w->written = written;
 		w->err = err;
