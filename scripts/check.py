@@ -21,6 +21,7 @@ def parse_args():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("build", help="build folder")
     p.add_argument("--only", metavar="REGEX", help="tests whose name matches")
+    p.add_argument("--but", metavar="REGEX", help="not those whose name matches")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="tests at a time")
     p.add_argument("--tally", metavar="FILE", help="append 'passed failed skipped' to FILE")
     return p.parse_args()
@@ -46,6 +47,8 @@ def run_tests(args, junit):
     command += ["--test-output-size-passed", "65536", "--test-output-size-failed", "1048576"]
     if args.only:
         command += ["-R", args.only]
+    if args.but:
+        command += ["-E", args.but]
     root = as_root()
     said = ""
     with subprocess.Popen(root + command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
