@@ -21,8 +21,7 @@
 #include "src/collector/capture_session.h"
 
 #define BLOCK_BYTES (1u << 20)
-#define BLOCKS 64 /* 0.4 s of a million kernels a second: a busy disk has a write wait for 0.2 s   \
-		   */
+#define BLOCKS 64 /* 0.4 s of a million kernels a second; a busy disk makes us wait for 0.2 s */
 #define BLOCK_AGE_NS 1000000000ull
 #define LEVEL 1 /* of zstd: 0.7 GB/s, to a tenth and less; higher ones gain little */
 /* With that many blocks waiting, unless it is for the disk: 2 GB/s, to two thirds. */

@@ -12,10 +12,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "src/collector/output/behind.h"
 #include "src/collector/output/text.h"
 
-#define BUFFER_BYTES (64 * 1024) /* stays in the cache on its way to the kernel */
-#define GZIP_LEVEL 1		 /* for traces, 6 is four times slower and saves a third */
+#define BUFFER_BYTES (64 * 1024)  /* stays in the cache on its way to the kernel */
+#define BEHIND_BYTES (256 * 1024) /* large enough for a wake-up each not to matter */
+#define GZIP_LEVEL 1		  /* for traces, 6 is four times slower and saves a third */
 
 /*
  * A gzip file with a head is one member, whose first block is stored, not compressed, and so can
@@ -35,31 +37,34 @@ struct output_private {
 	uLong crc;   /* of what is behind the head */
 	__u64 bytes; /* likewise, uncompressed */
 	z_stream z;
-	char *head; /* as written by output_head */
+	char *head;	       /* as written by output_head */
+	struct behind *behind; /* writes and compresses; NULL: what is direct, once a flush */
+	char *start;	       /* of the buffer that is being filled */
 	char path[PATH_MAX], temporary[PATH_MAX + 16];
 	char buffer[BUFFER_BYTES];
 	unsigned char packed[BUFFER_BYTES];
 };
 
-static void write_all(struct output *o, const void *data, size_t bytes)
+static int write_all(struct output_private *p, const void *data, size_t bytes)
 {
 	const char *at = data;
 
-	while (bytes && !o->err) {
-		ssize_t n = write(o->private->fd, at, bytes);
+	while (bytes) {
+		ssize_t n = write(p->fd, at, bytes);
 
 		if (n < 0 && errno != EINTR)
-			o->err = -errno;
+			return -errno;
 		if (n > 0) {
 			at += n;
 			bytes -= (size_t)n;
 		}
 	}
+	return 0;
 }
 
-static void deflate_all(struct output *o, const char *data, size_t bytes, int flush)
+static int deflate_all(struct output_private *p, const char *data, size_t bytes, int flush)
 {
-	struct output_private *p = o->private;
+	int err;
 
 	p->z.next_in = (unsigned char *)data;
 	p->z.avail_in = (unsigned int)bytes;
@@ -68,27 +73,39 @@ static void deflate_all(struct output *o, const char *data, size_t bytes, int fl
 		p->z.next_out = p->packed;
 		p->z.avail_out = sizeof(p->packed);
 		if (deflate(&p->z, flush) == Z_STREAM_ERROR)
-			o->err = -EIO;
-		write_all(o, p->packed, sizeof(p->packed) - p->z.avail_out);
-	} while (!p->z.avail_out && !o->err);
+			return -EIO;
+		err = write_all(p, p->packed, sizeof(p->packed) - p->z.avail_out);
+	} while (!p->z.avail_out && !err);
+	return err;
 }
 
-static void write_out(struct output *o, const char *data, size_t bytes)
+static int write_out(void *private, const char *data, size_t bytes)
 {
-	o->private->bytes += bytes;
-	if (o->private->deflating)
-		deflate_all(o, data, bytes, Z_NO_FLUSH);
-	else
-		write_all(o, data, bytes);
+	struct output_private *p = private;
+
+	p->bytes += bytes;
+	return p->deflating ? deflate_all(p, data, bytes, Z_NO_FLUSH) : write_all(p, data, bytes);
+}
+
+void output_spill(struct output *o)
+{
+	struct output_private *p = o->private;
+	size_t bytes = (size_t)(o->at - p->start);
+
+	if (bytes && !o->err && p->behind) {
+		o->err = behind_swap(p->behind, bytes, &p->start);
+		o->end = p->start + BEHIND_BYTES;
+	} else if (bytes && !o->err) {
+		o->err = write_out(p, p->start, bytes);
+	}
+	o->at = p->start;
 }
 
 int output_flush(struct output *o)
 {
-	struct output_private *p = o->private;
-
-	if (o->at != p->buffer && !o->err)
-		write_out(o, p->buffer, (size_t)(o->at - p->buffer));
-	o->at = p->buffer;
+	output_spill(o);
+	if (o->private->behind && !o->err)
+		o->err = behind_wait(o->private->behind);
 	return o->err;
 }
 
@@ -149,33 +166,44 @@ static int open_path(struct output_private *p, const char *path)
 	return open_temporary(p);
 }
 
-static int start_gzip(struct output *o)
+static int start_gzip(struct output_private *p)
 {
 	static const unsigned char header[GZIP_HEADER_BYTES] = {0x1f, 0x8b, Z_DEFLATED, [9] = 3};
-	struct output_private *p = o->private;
 
 	if (deflateInit2(&p->z, GZIP_LEVEL, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	p->deflating = true;
 	p->crc = crc32(0, NULL, 0);
-	write_all(o, header, sizeof(header));
-	return o->err;
+	return write_all(p, header, sizeof(header));
 }
 
-static int start_head(struct output *o)
+static int start_head(struct output_private *p)
 {
-	struct output_private *p = o->private;
 	unsigned int n = (unsigned int)p->head_bytes;
 	unsigned char block[STORED_BLOCK_BYTES] = {0, n & 0xff, n >> 8, ~n & 0xff, ~n >> 8 & 0xff};
+	int err = 0;
 
 	p->head = calloc(1, p->head_bytes);
 	if (!p->head)
 		return -ENOMEM;
 	if (p->gzip)
-		write_all(o, block, sizeof(block));
+		err = write_all(p, block, sizeof(block));
 	p->head_at = lseek(p->fd, 0, SEEK_CUR);
-	write_all(o, p->head, p->head_bytes);
-	return o->err;
+	return err ? err : write_all(p, p->head, p->head_bytes);
+}
+
+static int start_buffer(struct output *o)
+{
+	struct output_private *p = o->private;
+	size_t room = p->direct ? sizeof(p->buffer) : BEHIND_BYTES;
+	int err = 0;
+
+	p->start = p->buffer;
+	if (!p->direct)
+		err = behind_open(&p->behind, room, write_out, p, &p->start);
+	o->at = p->start;
+	o->end = p->start + room;
+	return err;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -197,16 +225,17 @@ int output_open(struct output **ret, const char *path, size_t head_bytes)
 		return err;
 	}
 	o->private = p;
-	o->at = p->buffer;
-	o->end = p->buffer + sizeof(p->buffer);
+	o->at = p->start = p->buffer;
 	p->gzip = ends_with(path, ".gz");
 	err = open_path(p, path);
 	if (!err && p->gzip)
-		err = start_gzip(o);
+		err = start_gzip(p);
 	if (!err && head_bytes && !p->direct) {
 		p->head_bytes = head_bytes;
-		err = start_head(o);
+		err = start_head(p);
 	}
+	if (!err)
+		err = start_buffer(o);
 	if (err) {
 		output_close(o, false);
 		return err;
@@ -231,14 +260,13 @@ void output_head(struct output *o, const char *text, size_t bytes)
 		o->err = -EIO;
 }
 
-static void finish_gzip(struct output *o)
+static int finish_gzip(struct output_private *p)
 {
-	struct output_private *p = o->private;
 	unsigned char trailer[8];
 	__u64 bytes = p->bytes + p->head_bytes;
 	uLong crc = p->crc;
+	int err = deflate_all(p, NULL, 0, Z_FINISH);
 
-	deflate_all(o, NULL, 0, Z_FINISH);
 	if (p->head)
 		crc = crc32_combine(crc32(0, (unsigned char *)p->head, (uInt)p->head_bytes), crc,
 				    (z_off_t)p->bytes);
@@ -246,7 +274,7 @@ static void finish_gzip(struct output *o)
 		trailer[i] = (unsigned char)(crc >> 8 * i);
 		trailer[i + 4] = (unsigned char)(bytes >> 8 * i);
 	}
-	write_all(o, trailer, sizeof(trailer));
+	return err ? err : write_all(p, trailer, sizeof(trailer));
 }
 
 static int give_name(struct output_private *p)
@@ -274,9 +302,10 @@ int output_close(struct output *o, bool commit)
 	if (!o)
 		return 0;
 	p = o->private;
-	if (commit && !output_flush(o) && p->gzip)
-		finish_gzip(o);
-	err = o->err;
+	err = commit ? output_flush(o) : o->err;
+	behind_free(p->behind);
+	if (commit && !err && p->gzip)
+		err = finish_gzip(p);
 	if (commit && !err && !p->direct)
 		err = give_name(p);
 	if (p->fd >= 0 && close(p->fd) && commit && !err)

@@ -35,12 +35,14 @@ int output_close(struct output *o, bool commit);
 
 /* Writes out what is buffered; returns err. */
 int output_flush(struct output *o);
+/* Makes all of the buffer free; what was in it need not be written yet. */
+void output_spill(struct output *o);
 
 /* Room for `bytes` bytes; say with output_done where writing ended. */
 static inline char *output_room(struct output *o, size_t bytes)
 {
 	if ((size_t)(o->end - o->at) < bytes)
-		output_flush(o);
+		output_spill(o);
 	return o->at;
 }
 
