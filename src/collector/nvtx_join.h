@@ -14,7 +14,7 @@
 
 #define JOIN_NVTX_NS 500000000ull
 #define JOIN_LAUNCH_NS 10000000000ull
-#define JOIN_MOST (1u << 19)
+#define JOIN_MOST (1u << 18) /* 60 MB */
 
 /* What a launch, or all launches of a range, did on one stream. Times of the GPU. */
 struct nvtx_gpu {
