@@ -14,4 +14,6 @@ provider cuprobe {
 	probe info(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 	probe status(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 	probe nvtx(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
+	probe launch(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
+	probe stack(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 };

@@ -53,7 +53,9 @@
 	X(string, 9)                                                                               \
 	X(info, 10)                                                                                \
 	X(status, 11)                                                                              \
-	X(nvtx, 12)
+	X(nvtx, 12)                                                                                \
+	X(launch, 13)                                                                              \
+	X(stack, 14)
 
 enum cuprobe_probe_id {
 #define CUPROBE_PROBE_ID(name, number) CUPROBE_PROBE_##name = number,
@@ -462,5 +464,59 @@ struct cuprobe_nvtx {
 };
 CUPROBE_PINNED(struct cuprobe_nvtx, 56);
 #define CUPROBE_NVTX_FLAG_COLOR 1
+
+#define CUPROBE_LAUNCH_DRIVER                                                                      \
+	(1u << 31)		      /* in domain_api: a call of the driver, else the runtime     \
+				       */
+#define CUPROBE_LAUNCH_WEIGHT_ONE 256 /* in weight: this launch stands for itself alone */
+
+/*
+ * launch: one call that puts work on a GPU, or that adds a node to a graph. The records of its work
+ * carry its correlation id; those of a graph's nodes carry that of the graph's launch and, as
+ * graph_node_id, what a record of the node's capture has.
+ */
+struct cuprobe_launch {
+	__u64 time_ns;
+	__u64 graph_node_id; /* a node that was captured or added, correlation is 0; 0: a launch */
+	__u32 correlation;
+	__u32 thread;	  /* gettid() in the process's own pid namespace */
+	__u32 stack;	  /* id; 0: none was taken */
+	__u32 weight;	  /* launches that this one stands for, in 1/256 */
+	__u32 domain_api; /* cbid, as in api; with CUPROBE_LAUNCH_DRIVER */
+	__u32 flags;	  /* none yet: 0 */
+};
+CUPROBE_PINNED(struct cuprobe_launch, 40);
+
+enum cuprobe_frame_kind {
+	CUPROBE_FRAME_NATIVE = 1,
+	CUPROBE_FRAME_PYTHON = 2,
+	CUPROBE_FRAME_POINTER = 3, /* native, found by the frame pointer: no unwind rule */
+	CUPROBE_FRAME_BROKEN = 4,  /* the stack goes on, but could not be followed */
+};
+
+struct cuprobe_frame {
+	__u64 pc;	/* native: address in the process; of a caller, where it returns to */
+	__u32 function; /* Python: string id */
+	__u32 file;	/* Python: string id */
+	__u32 line;	/* Python; 0 not known */
+	__u32 kind;	/* enum cuprobe_frame_kind */
+};
+CUPROBE_PINNED(struct cuprobe_frame, 24);
+
+#define CUPROBE_STACK_PIECE 10 /* frames in one struct cuprobe_stack */
+
+/*
+ * stack: a piece of the definition of a stack, leaf first; long stacks come in several, in order.
+ * Defined once, before or after the launches that refer to it, and replayed for each new reader.
+ */
+struct cuprobe_stack {
+	__u32 id;     /* never 0 */
+	__u16 frames; /* of the whole stack */
+	__u16 first;  /* index of frame[0] in the whole stack */
+	__u32 count;  /* of this piece */
+	__u32 reserved;
+	struct cuprobe_frame frame[CUPROBE_STACK_PIECE]; /* zero padded */
+};
+CUPROBE_PINNED(struct cuprobe_stack, 256);
 
 #endif

@@ -34,6 +34,8 @@ static const struct layout layouts[CUPROBE_PROBE_COUNT] = {
 	[CUPROBE_PROBE_info] = {128, sizeof(struct cuprobe_info)},
 	[CUPROBE_PROBE_status] = {96, sizeof(struct cuprobe_status)},
 	[CUPROBE_PROBE_nvtx] = {56, sizeof(struct cuprobe_nvtx)},
+	[CUPROBE_PROBE_launch] = {40, sizeof(struct cuprobe_launch)},
+	[CUPROBE_PROBE_stack] = {256, sizeof(struct cuprobe_stack)},
 };
 
 union record {
@@ -61,6 +63,12 @@ static bool string_is_sound(const struct cuprobe_string *s)
 	return s->bytes || !s->total_bytes;
 }
 
+static bool stack_is_sound(const struct cuprobe_stack *s)
+{
+	return s->id && s->count && s->count <= CUPROBE_STACK_PIECE &&
+	       s->first + s->count <= s->frames;
+}
+
 static bool times_are_sound(const struct event *e)
 {
 	__u64 start_ns, end_ns;
@@ -75,6 +83,8 @@ static bool record_is_sound(const struct event *e)
 	switch (e->probe) {
 	case CUPROBE_PROBE_string:
 		return string_is_sound(e->string);
+	case CUPROBE_PROBE_stack:
+		return stack_is_sound(e->stack);
 	case CUPROBE_PROBE_info:
 		return true;
 	case CUPROBE_PROBE_status:

@@ -69,6 +69,10 @@ bool event_times(const struct event *e, __u64 *ret_start_ns, __u64 *ret_end_ns)
 		*ret_start_ns = e->nvtx->time_ns;
 		*ret_end_ns = e->nvtx->time_ns;
 		return true;
+	case CUPROBE_PROBE_launch:
+		*ret_start_ns = e->launch->time_ns;
+		*ret_end_ns = e->launch->time_ns;
+		return true;
 	default:
 		return false;
 	}

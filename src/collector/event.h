@@ -33,6 +33,8 @@ struct event {
 		const struct cuprobe_info *info;
 		const struct cuprobe_status *status;
 		const struct cuprobe_nvtx *nvtx;
+		const struct cuprobe_launch *launch;
+		const struct cuprobe_stack *stack;
 	};
 };
 

@@ -94,6 +94,48 @@ const char *state_name(unsigned int state)
 	return NAME_OF(names, state, "unknown");
 }
 
+/* CUPTI's callback ids never change; each call has a second one for per-thread default streams. */
+struct launch_api {
+	unsigned int cbid, cbid_per_thread;
+	const char *name;
+};
+
+static const struct launch_api runtime_apis[] = {
+	{31, 215, "cudaMemcpy"},	  {32, 216, "cudaMemcpy2D"},
+	{41, 225, "cudaMemcpyAsync"},	  {44, 228, "cudaMemcpy2DAsync"},
+	{49, 233, "cudaMemset"},	  {51, 235, "cudaMemsetAsync"},
+	{160, 160, "cudaMemcpyPeer"},	  {161, 161, "cudaMemcpyPeerAsync"},
+	{211, 214, "cudaLaunchKernel"},	  {269, 270, "cudaLaunchCooperativeKernel"},
+	{311, 312, "cudaGraphLaunch"},	  {430, 431, "cudaLaunchKernelExC"},
+	{505, 506, "__cudaLaunchKernel"}, {0, 0, "a call of the runtime"},
+};
+
+static const struct launch_api driver_apis[] = {
+	{218, 429, "cuMemsetD16Async"},
+	{216, 428, "cuMemsetD8Async"},
+	{220, 430, "cuMemsetD32Async"},
+	{277, 421, "cuMemcpyHtoDAsync_v2"},
+	{279, 422, "cuMemcpyDtoHAsync_v2"},
+	{281, 423, "cuMemcpyDtoDAsync_v2"},
+	{306, 418, "cuMemcpyAsync"},
+	{307, 442, "cuLaunchKernel"},
+	{477, 478, "cuLaunchCooperativeKernel"},
+	{514, 515, "cuGraphLaunch"},
+	{652, 653, "cuLaunchKernelEx"},
+	{0, 0, "a call of the driver"},
+};
+
+const char *launch_api_name(unsigned int domain_api)
+{
+	const struct launch_api *api =
+		domain_api & CUPROBE_LAUNCH_DRIVER ? driver_apis : runtime_apis;
+	unsigned int cbid = domain_api & ~CUPROBE_LAUNCH_DRIVER;
+
+	while (api->cbid && api->cbid != cbid && api->cbid_per_thread != cbid)
+		api++;
+	return api->name;
+}
+
 /* The oldest suffix is _v3020 (CUDA 3.2), so four digits tell it from cuMemAlloc_v2. */
 static size_t bytes_without_version(const char *name, size_t bytes)
 {

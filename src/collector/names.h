@@ -15,6 +15,8 @@ const char *overhead_kind_name(unsigned int kind);	/* "Buffer Flush" */
 const char *unified_memory_kind_name(unsigned int kind);
 const char *memory_op_name(unsigned int op);
 const char *state_name(unsigned int state); /* "active" */
+/* By domain_api of a launch: "cuLaunchKernel"; a general word for calls that no table here has. */
+const char *launch_api_name(unsigned int domain_api);
 
 /*
  * The length of an API's name without the suffixes that CUPTI adds: 16 for cudaLaunchKernel_v7000

@@ -148,9 +148,16 @@ static struct cuprobe_kernel demo_kernel(struct demo *d, __u32 name, __u32 devic
 /* A launch and its kernel. */
 static void demo_launch(struct demo *d, __u32 name, __u32 device, __u64 duration_ns)
 {
+	struct cuprobe_launch launch = {
+		.time_ns = d->at_ns + 1 * US,
+		.correlation = ++d->correlation,
+		.thread = d->process.pid + 1,
+		.weight = CUPROBE_LAUNCH_WEIGHT_ONE,
+		.domain_api = 211,
+	};
 	struct cuprobe_kernel kernel;
 
-	d->correlation++;
+	FIRE(d, launch, &launch);
 	demo_api(d, d->launch, 211, CUPROBE_API_RUNTIME, 4 * US);
 	demo_api(d, d->driver_launch, 307, CUPROBE_API_DRIVER, 3 * US);
 	kernel = demo_kernel(d, name, device, duration_ns);

@@ -182,6 +182,29 @@ static void hostile_string_pieces_are_refused(void **state)
 	model_free(m);
 }
 
+static void hostile_stack_pieces_are_refused(void **state)
+{
+	struct cuprobe_stack pieces[] = {
+		{.id = 0, .frames = 1, .count = 1},
+		{.id = 1, .frames = 20, .count = CUPROBE_STACK_PIECE + 1},
+		{.id = 1, .frames = 20, .count = 0},
+		{.id = 1, .frames = 10, .first = 5, .count = 6},
+		{.id = 1, .frames = 10, .first = 0xffff, .count = 1},
+		{.id = 1, .frames = 10, .first = 0, .count = 10},
+		{.id = 1, .frames = 12, .first = 10, .count = 2},
+	};
+	struct cuprobe_batch_header h = header(CUPROBE_PROBE_stack, sizeof(pieces), 7);
+	struct seen seen = {0};
+	struct model *m;
+
+	(void)state;
+	assert_int_equal(model_open(&m), 0);
+	decode_one(m, &h, pieces, &seen);
+	assert_int_equal(model_processes(m)->ledgers[CUPROBE_PROBE_stack].refused, 5);
+	assert_int_equal(seen.events, 2);
+	model_free(m);
+}
+
 struct mutator {
 	struct model *model;
 	struct seen seen;
@@ -247,6 +270,7 @@ int main(void)
 		cmocka_unit_test(impossible_times_never_reach_a_sink),
 		cmocka_unit_test(larger_records_of_newer_libraries_are_read),
 		cmocka_unit_test(hostile_string_pieces_are_refused),
+		cmocka_unit_test(hostile_stack_pieces_are_refused),
 		cmocka_unit_test(random_damage_does_no_harm),
 	};
 

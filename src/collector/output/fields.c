@@ -158,6 +158,16 @@ static const struct field nvtx_fields[] = {
 	{0},
 };
 
+static const struct field launch_fields[] = {
+	FIELD(launch, thread, THREAD),
+	FIELD(launch, correlation, U32),
+	FIELD(launch, graph_node_id, U64),
+	BRIEF(launch, stack, U32),
+	FIELD(launch, weight, U32),
+	FIELD(launch, domain_api, U32),
+	{0},
+};
+
 static const struct field no_fields[] = {{0}};
 
 const struct field *probe_fields(enum cuprobe_probe_id probe)
@@ -173,6 +183,7 @@ const struct field *probe_fields(enum cuprobe_probe_id probe)
 		[CUPROBE_PROBE_unified_memory] = unified_memory_fields,
 		[CUPROBE_PROBE_overhead] = overhead_fields,
 		[CUPROBE_PROBE_nvtx] = nvtx_fields,
+		[CUPROBE_PROBE_launch] = launch_fields,
 	};
 
 	return probe < CUPROBE_PROBE_COUNT && fields[probe] ? fields[probe] : no_fields;
@@ -310,6 +321,8 @@ static char *put_made_name(char *p, const struct event *e)
 				unified_memory_kind_name(e->unified_memory->kind));
 	case CUPROBE_PROBE_overhead:
 		return put_word(p, overhead_kind_name(e->overhead->kind));
+	case CUPROBE_PROBE_launch:
+		return put_word(p, launch_api_name(e->launch->domain_api));
 	default:
 		return NULL;
 	}
