@@ -25,12 +25,23 @@ struct probe {
 	}
 CUPROBE_FOR_EACH_PROBE(DEFINE_FIRE)
 
+/* Its semaphore is all that matters. */
+static __attribute__((noinline, used)) void fire_replay(void)
+{
+	STAP_PROBE(cuprobe, replay);
+}
+
 #define DEFINE_PROBE(name, number) [number] = {&cuprobe_##name##_semaphore, fire_##name},
 static const struct probe probes[] = {CUPROBE_FOR_EACH_PROBE(DEFINE_PROBE)};
 
 __u32 cuprobe_probe_consumers(enum cuprobe_probe_id probe)
 {
 	return *probes[probe].semaphore;
+}
+
+__u32 cuprobe_probe_newcomers(void)
+{
+	return *(volatile unsigned short *)&cuprobe_replay_semaphore;
 }
 
 void cuprobe_probe_fire(enum cuprobe_probe_id probe, const void *data, __u32 bytes, __u32 count,

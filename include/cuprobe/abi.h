@@ -17,6 +17,11 @@
  * contexts, streams, graphs and correlation ids are CUPTI's and are unique within a process.
  * Text is referred to by a string id, defined through the probe `string`; id 0 is "no text".
  *
+ * Definitions (`string`, `info`) and messages (`status`) are told again, to all, when a reader
+ *comes who is the first at such a probe, one second after that, every 10 s, and when the semaphore
+ *of the probe `replay` changes. That one never fires. A reader takes what it has heard before as
+ * heard.
+ *
  * The header needs only the fixed-width kernel types, so that C, C++, BPF and bpftrace
  * (`bpftrace -I include`) can include it.
  */

@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -19,6 +21,7 @@
 
 #define EVENT_SOURCE "/sys/bus/event_source/devices/uprobe"
 #define DETACH_THREADS 32
+#define KNOCK_MS 250 /* the library looks at its semaphores every 50 ms */
 
 struct link {
 	int fd; /* -1: detached */
@@ -26,6 +29,8 @@ struct link {
 };
 
 struct attachment {
+	pthread_t knocker;
+	bool knocks; /* there is a knocker */
 	size_t count;
 	struct link links[];
 };
@@ -180,6 +185,36 @@ static int attach_multi(struct attachment *a, const struct program *program, con
 	return fd < 0 ? fd : 0;
 }
 
+static void *knock_end(void *event)
+{
+	const struct timespec time = {.tv_nsec = KNOCK_MS * 1000000L};
+
+	nanosleep(&time, NULL);
+	close((int)(intptr_t)event);
+	return NULL;
+}
+
+/*
+ * Asks for all definitions by being at the probe `replay` for a moment: where others are attached
+ * already, nothing else tells the library that somebody came. An event alone does. When that
+ * fails they come with the next regular replay.
+ */
+static void attachment_knock(struct attachment *a, const char *path, const struct notes *notes,
+			     pid_t pid)
+{
+	int type = uprobe_event_type(), shift = semaphore_shift(), event;
+
+	if (!notes->replay.offset || type < 0 || shift < 0)
+		return;
+	event = event_open(type, shift, path, &notes->replay,
+			   pid == -1 ? -1 : thread_to_follow(pid));
+	if (event < 0)
+		return;
+	a->knocks = !pthread_create(&a->knocker, NULL, knock_end, (void *)(intptr_t)event);
+	if (!a->knocks)
+		close(event);
+}
+
 static int attachment_fill(struct attachment *a, const struct program *program, const char *path,
 			   const struct notes *notes, __u32 probes, pid_t pid)
 {
@@ -211,7 +246,9 @@ int attachment_open(struct attachment **ret, const struct program *program, int 
 	/* Names the very file, also one that was deleted or lies in another mount namespace. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", file_fd);
 	err = attachment_fill(a, program, path, &notes, probes, pid);
-	if (err)
+	if (!err)
+		attachment_knock(a, path, &notes, pid);
+	else
 		snprintf(ret_why, size, "the kernel does not let us attach to the probes: %s",
 			 strerror(-err));
 out:
@@ -286,5 +323,7 @@ void attachment_free(struct attachment *a)
 	if (!a)
 		return;
 	attachments_detach(&a, 1, true);
+	if (a->knocks)
+		pthread_join(a->knocker, NULL);
 	free(a);
 }

@@ -21,6 +21,7 @@
 #define NOTE_OWNER "stapsdt"
 #define NOTE_TYPE 3
 #define PROVIDER "cuprobe"
+#define REPLAY "replay"
 
 /* The names of each 8-byte slot of struct pt_regs (user_pt_regs) that can hold an argument. */
 #if defined(__x86_64__)
@@ -138,11 +139,22 @@ static int note_strings(const char *text, size_t bytes, const char *ret[3])
 	return 0;
 }
 
-static int image_add(struct image *im, const GElf_Addr address[3], const char *name,
-		     const char *arguments)
+static int image_place(struct image *im, const GElf_Addr address[3], const char *name,
+		       struct probe_site *ret)
 {
 	/* The linker adjusts the section, prelink and others move it without the notes. */
 	GElf_Addr moved = im->base ? im->base - address[1] : 0;
+
+	if (!image_offset(im, address[0] + moved, &ret->offset) &&
+	    (!address[2] || !image_offset(im, address[2] + moved, &ret->semaphore_offset)))
+		return 0;
+	snprintf(im->why, im->why_size, "probe '%s' lies outside the file", name);
+	return -EINVAL;
+}
+
+static int image_add(struct image *im, const GElf_Addr address[3], const char *name,
+		     const char *arguments)
+{
 	struct probe_site site = {.probe = (unsigned int)probe_number(name)};
 	struct probe_site *sites;
 
@@ -152,11 +164,8 @@ static int image_add(struct image *im, const GElf_Addr address[3], const char *n
 			 arguments);
 		return -EINVAL;
 	}
-	if (image_offset(im, address[0] + moved, &site.offset) ||
-	    (address[2] && image_offset(im, address[2] + moved, &site.semaphore_offset))) {
-		snprintf(im->why, im->why_size, "probe '%s' lies outside the file", name);
+	if (image_place(im, address, name, &site))
 		return -EINVAL;
-	}
 	site.cookie |= site.probe;
 	sites = realloc(im->notes.sites, (im->notes.count + 1) * sizeof(*sites));
 	if (!sites)
@@ -177,7 +186,11 @@ static int image_note(struct image *im, const char *desc, size_t bytes)
 		return -EINVAL;
 	}
 	memcpy(address, desc, sizeof(address));
-	if (strcmp(strings[0], PROVIDER) || probe_number(strings[1]) < 0)
+	if (strcmp(strings[0], PROVIDER))
+		return 0;
+	if (!strcmp(strings[1], REPLAY))
+		return image_place(im, address, REPLAY, &im->notes.replay);
+	if (probe_number(strings[1]) < 0)
 		return 0;
 	return image_add(im, address, strings[1], strings[2]);
 }

@@ -17,6 +17,7 @@ struct probe_site {
 struct notes {
 	struct probe_site *sites;
 	size_t count;
+	struct probe_site replay; /* of the probe that asks for definitions; offset 0: none */
 };
 
 /*

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 /* The low bits count who is inside. Entering and closing acquire what was released by leaving. */
-#define GATE_ARMED 0x40000000u
+#define GATE_ARMED ((unsigned int)(CUPROBE_GATE_FOR_ANY | CUPROBE_GATE_FOR_ONE))
 #define GATE_CLOSED 0x80000000u
 static atomic_uint gate = GATE_CLOSED;
 
@@ -30,15 +30,17 @@ void cuprobe_gate_open(void)
 	atomic_store_explicit(&gate, 0, memory_order_release);
 }
 
-void cuprobe_gate_arm(void)
+void cuprobe_gate_arm(enum cuprobe_gate_arming arming)
 {
-	atomic_fetch_or_explicit(&gate, GATE_ARMED, memory_order_release);
+	atomic_fetch_or_explicit(&gate, arming, memory_order_release);
 }
 
-bool cuprobe_gate_is_armed(void)
+enum cuprobe_gate_arming cuprobe_gate_armed(void)
 {
 	/* Acquires what was written before the gate was armed. */
-	return atomic_load_explicit(&gate, memory_order_acquire) == GATE_ARMED;
+	unsigned int now = atomic_load_explicit(&gate, memory_order_acquire);
+
+	return now & ~GATE_ARMED ? CUPROBE_GATE_UNARMED : (enum cuprobe_gate_arming)now;
 }
 
 bool cuprobe_gate_disarm(void)
@@ -53,9 +55,9 @@ bool cuprobe_gate_disarm(void)
 	return true;
 }
 
-bool cuprobe_gate_close(bool armed)
+bool cuprobe_gate_close(enum cuprobe_gate_arming arming)
 {
-	unsigned int expected = armed ? GATE_ARMED : 0;
+	unsigned int expected = arming;
 
 	return atomic_compare_exchange_strong_explicit(&gate, &expected, GATE_CLOSED,
 						       memory_order_acq_rel, memory_order_relaxed);

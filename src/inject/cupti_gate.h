@@ -16,14 +16,22 @@
 bool cuprobe_gate_enter(void);
 void cuprobe_gate_leave(void);
 
+/* How an armed gate may be closed: beside other threads, or by the only one that uses CUDA. */
+enum cuprobe_gate_arming {
+	CUPROBE_GATE_UNARMED = 0,
+	CUPROBE_GATE_FOR_ANY = 0x40000000,
+	CUPROBE_GATE_FOR_ONE = 0x20000000,
+};
+
 void cuprobe_gate_open(void);
-void cuprobe_gate_arm(void);
-bool cuprobe_gate_is_armed(void);
+void cuprobe_gate_arm(enum cuprobe_gate_arming arming);
+/* Unarmed also while somebody is inside. */
+enum cuprobe_gate_arming cuprobe_gate_armed(void);
 
 /* Back to open; false when it is closed already. */
 bool cuprobe_gate_disarm(void);
 
-/* Closes the gate if it is open (or armed, as told) and nobody is inside. */
-bool cuprobe_gate_close(bool armed);
+/* Closes the gate if it is armed as told (or open, when unarmed) and nobody is inside. */
+bool cuprobe_gate_close(enum cuprobe_gate_arming arming);
 
 #endif

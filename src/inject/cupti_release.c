@@ -37,8 +37,9 @@ static _Atomic pthread_t only_caller; /* the first that was seen; 0 none */
 static atomic_bool several_callers;
 static _Atomic __u64 watched_until_ns; /* 0: no call was seen since the release began */
 
-static bool needs_one_caller; /* written before the gate is armed */
-static bool finalizing;	      /* the release under way is one that finalises */
+/* The release under way; the control thread's. */
+static bool finalizing;
+static enum cuprobe_gate_arming arming;
 
 /* Set by the application's thread when cuptiFinalize() has returned; read by the control thread. */
 static atomic_bool finalized;
@@ -105,11 +106,17 @@ static bool callers_are_watched(void)
 	return none && now >= none && !atomic_load_explicit(&several_callers, memory_order_relaxed);
 }
 
-/* A release with graphs in play waits until it is sure; one without goes ahead. */
+/*
+ * A release with graphs in play waits until it is sure; one without goes ahead. The gate closes
+ * only for the release that was looked at, not for one that came in its place meanwhile.
+ */
 static bool finalize_is_due(void)
 {
-	return cuprobe_gate_is_armed() && (!needs_one_caller || callers_are_watched()) &&
-	       cuprobe_gate_close(true);
+	enum cuprobe_gate_arming armed = cuprobe_gate_armed();
+
+	return armed != CUPROBE_GATE_UNARMED &&
+	       (armed != CUPROBE_GATE_FOR_ONE || callers_are_watched()) &&
+	       cuprobe_gate_close(armed);
 }
 
 static void finalize_now(void)
@@ -198,17 +205,19 @@ static CUptiResult callbacks_switch(uint32_t on)
 /* Callbacks are on before the gate is armed: from then on CUPTI may be gone at any moment. */
 void cuprobe_release_begin(enum cuprobe_release_way way)
 {
-	needs_one_caller = way == CUPROBE_WAY_FINALIZE_KINDS_ON &&
-			   cuprobe_env.release != CUPROBE_RELEASE_FINALIZE;
+	arming = way == CUPROBE_WAY_FINALIZE_KINDS_ON &&
+				 cuprobe_env.release != CUPROBE_RELEASE_FINALIZE
+			 ? CUPROBE_GATE_FOR_ONE
+			 : CUPROBE_GATE_FOR_ANY;
 	atomic_store_explicit(&watched_until_ns, 0, memory_order_relaxed);
 	finalizing = way != CUPROBE_WAY_UNSUBSCRIBE && callbacks_switch(1) == CUPTI_SUCCESS;
 	if (finalizing)
-		cuprobe_gate_arm();
+		cuprobe_gate_arm(arming);
 }
 
 bool cuprobe_release_is_futile(void)
 {
-	return finalizing && needs_one_caller &&
+	return finalizing && arming == CUPROBE_GATE_FOR_ONE &&
 	       atomic_load_explicit(&several_callers, memory_order_relaxed);
 }
 
@@ -239,7 +248,7 @@ static void forget(void)
 bool cuprobe_release_is_done(void)
 {
 	if (!finalizing) {
-		if (!cuprobe_gate_close(false))
+		if (!cuprobe_gate_close(CUPROBE_GATE_UNARMED))
 			return false;
 		unsubscribe();
 		return true;

@@ -13,11 +13,13 @@
 	 CUPROBE_PROBE_BIT(CUPROBE_PROBE_status))
 
 struct cuprobe_outlet {
-	/* Consumers of a probe; cheap, called from any thread. */
+	/* Consumers of a probe, or only whether there are any; cheap, called from any thread. */
 	__u32 (*consumers)(enum cuprobe_probe_id probe);
 	/* The memory is the caller's again on return. Called by the pump only. */
 	void (*deliver)(enum cuprobe_probe_id probe, const void *data, __u32 bytes, __u32 count,
 			__u64 seq);
+	/* Changes when a consumer asks for all definitions. Called by the pump only. */
+	__u32 (*newcomers)(void);
 };
 
 extern const struct cuprobe_outlet cuprobe_outlet_usdt;

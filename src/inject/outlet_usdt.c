@@ -6,6 +6,7 @@
 const struct cuprobe_outlet cuprobe_outlet_usdt = {
 	.consumers = cuprobe_probe_consumers,
 	.deliver = cuprobe_probe_fire,
+	.newcomers = cuprobe_probe_newcomers,
 };
 
 const struct cuprobe_outlet *cuprobe_outlet = &cuprobe_outlet_usdt;

@@ -24,18 +24,22 @@
 
 #define MS 1000000ull
 #define SECOND 1000000000ull
-#define NVTX_DRAINS 64	    /* rounds of draining at most, when all is to go */
+#define NVTX_DRAINS 64 /* rounds of draining at most, when all is to go */
+#define REPLAY_PERIOD_NS (10 * SECOND)
 #define REPLAY_RECORDS 512u /* in one round: 128 KiB of strings */
 #define FOREVER (3600 * SECOND)
 
-/* A probe whose records a new consumer gets again: at once, and when its breakpoint surely stands.
+/*
+ * A probe whose records a new consumer gets again: at once, and when its breakpoint surely stands.
+ * One that comes while others are there is not seen, unless it says so through the outlet: it gets
+ * them with the next regular replay.
  */
 struct replay {
 	enum cuprobe_probe_id probe;
 	void (*begin)(void);
 	bool (*go_on)(__u32 records);
 	__u32 consumers; /* at the last look */
-	__u64 again_ns;	 /* when to begin the second time; 0 never */
+	__u64 again_ns;	 /* when to begin the next time */
 	bool running;
 };
 
@@ -69,25 +73,37 @@ void cuprobe_pump_wake(void)
 		sem_post(&wake);
 }
 
+static bool newcomers_call(void)
+{
+	static __u32 before;
+	__u32 newcomers = cuprobe_outlet->newcomers();
+	bool call = newcomers != before;
+
+	before = newcomers;
+	return call;
+}
+
+/* True when the replay begins. */
+static bool replay_look(struct replay *replay, bool called, __u64 now)
+{
+	__u32 consumers = cuprobe_outlet->consumers(replay->probe);
+	bool newcomer = consumers > replay->consumers || called;
+
+	replay->consumers = consumers;
+	if (!consumers || (!newcomer && now < replay->again_ns))
+		return false;
+	replay->again_ns = now + (newcomer ? SECOND : REPLAY_PERIOD_NS);
+	replay->begin();
+	replay->running = true;
+	return true;
+}
+
 static void replays_look(__u64 now)
 {
-	bool began = false;
+	bool called = newcomers_call(), began = false;
 
-	for (size_t i = 0; i < REPLAYS; i++) {
-		struct replay *replay = &replays[i];
-		__u32 consumers = cuprobe_outlet->consumers(replay->probe);
-
-		if (consumers > replay->consumers) {
-			replay->again_ns = now + SECOND;
-			replay->begin();
-			replay->running = began = true;
-		} else if (replay->again_ns && now >= replay->again_ns) {
-			replay->again_ns = 0;
-			replay->begin();
-			replay->running = began = true;
-		}
-		replay->consumers = consumers;
-	}
+	for (size_t i = 0; i < REPLAYS; i++)
+		began |= replay_look(&replays[i], called, now);
 	if (began)
 		cuprobe_nvtx_replay();
 }

@@ -93,7 +93,7 @@ expect "cuprobe: cannot write 'k.cup': 'k.cup.partial' exists" err
 
 # A full disk is told, and what was written before is kept.
 mkdir small
-if mount -t tmpfs -o size=256k none small 2>/dev/null; then
+if mount -t tmpfs -o size=2m none small 2>/dev/null; then
 	cleanup="kill $other 2>/dev/null; umount small"
 	status=0
 	record -o small/x.cup -- "$fire" batches:20000:100 >out 2>err || status=$?

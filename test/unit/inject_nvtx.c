@@ -151,7 +151,12 @@ static void outlet_deliver(enum cuprobe_probe_id probe, const void *data, __u32 
 		infos[info_count++ % 256] = ((const struct cuprobe_info *)data)[i];
 }
 
-static const struct cuprobe_outlet outlet = {outlet_consumers, outlet_deliver};
+static __u32 outlet_newcomers(void)
+{
+	return 0;
+}
+
+static const struct cuprobe_outlet outlet = {outlet_consumers, outlet_deliver, outlet_newcomers};
 
 static const char *text_of(__u32 id)
 {

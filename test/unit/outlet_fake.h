@@ -48,7 +48,12 @@ static void fake_deliver(enum cuprobe_probe_id probe, const void *data, __u32 by
 	fake_order[fake_fired++ % 4096] = probe;
 }
 
-static const struct cuprobe_outlet fake_outlet = {fake_consumers, fake_deliver};
+static __u32 fake_newcomers(void)
+{
+	return 0;
+}
+
+static const struct cuprobe_outlet fake_outlet = {fake_consumers, fake_deliver, fake_newcomers};
 
 /* Record `index` of all that a probe delivered. */
 static inline const void *fake_record(enum cuprobe_probe_id probe, size_t index)

@@ -27,7 +27,8 @@
 
 static struct {
 	atomic_uint wanted; /* bit n: probe n has a consumer */
-	atomic_int state;   /* the last that was published */
+	atomic_uint newcomers;
+	atomic_int state; /* the last that was published */
 	atomic_uint messages;
 	atomic_ullong delivered[CUPROBE_PROBE_COUNT];
 	atomic_bool stop;
@@ -48,6 +49,11 @@ static inline void workload_sleep_ms(long ms)
 static inline __u32 workload_consumers(enum cuprobe_probe_id probe)
 {
 	return atomic_load(&workload.wanted) >> probe & 1;
+}
+
+static inline __u32 workload_newcomers(void)
+{
+	return atomic_load(&workload.newcomers);
 }
 
 static inline void workload_deliver(enum cuprobe_probe_id probe, const void *data, __u32 bytes,
@@ -83,7 +89,8 @@ static inline bool workload_await(enum cuprobe_state expected, int patience_ms)
  */
 static inline void workload_init(void)
 {
-	static const struct cuprobe_outlet outlet = {workload_consumers, workload_deliver};
+	static const struct cuprobe_outlet outlet = {workload_consumers, workload_deliver,
+						     workload_newcomers};
 	CUmodule module;
 	CUdevice device;
 
