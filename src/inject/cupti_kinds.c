@@ -6,6 +6,7 @@
 #include "cuprobe/abi.h"
 #include "src/inject/clock.h"
 #include "src/inject/cupti_api.h"
+#include "src/inject/cupti_release.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
 
@@ -190,9 +191,10 @@ static void refusals_report(void)
 	}
 }
 
+/* Of interest once the program is seen to use graphs. */
 static void kind_comes_late(struct kind *kind)
 {
-	if (kind->refusals)
+	if (kind->refusals || !cuprobe_release_saw_graphs())
 		return;
 	kind->refusals = 1;
 	cuprobe_notice_message(

@@ -177,11 +177,16 @@ static bool one_caller_will_do(void)
 	       !atomic_load_explicit(&several_callers, memory_order_relaxed);
 }
 
+bool cuprobe_release_saw_graphs(void)
+{
+	return atomic_load_explicit(&graphs, memory_order_relaxed);
+}
+
 enum cuprobe_release_way cuprobe_release_way(void)
 {
 	if (!can_finalize())
 		return CUPROBE_WAY_UNSUBSCRIBE;
-	if (!atomic_load_explicit(&graphs, memory_order_relaxed) || !cuprobe_kinds_gpu_used())
+	if (!cuprobe_release_saw_graphs() || !cuprobe_kinds_gpu_used())
 		return CUPROBE_WAY_FINALIZE;
 	if (one_caller_will_do() && !cuprobe_kinds_gpu_sticks())
 		return CUPROBE_WAY_FINALIZE_KINDS_ON;

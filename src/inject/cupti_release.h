@@ -17,6 +17,9 @@ void cuprobe_release_prepare(CUpti_SubscriberHandle of);
 void CUPTIAPI cuprobe_release_callback(void *user, CUpti_CallbackDomain domain,
 				       CUpti_CallbackId cbid, const void *data);
 
+/* The process was seen to use CUDA graphs since CUPTI came up. */
+bool cuprobe_release_saw_graphs(void);
+
 /* Which way is open now. */
 enum cuprobe_release_way cuprobe_release_way(void);
 

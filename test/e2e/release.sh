@@ -87,6 +87,7 @@ start loop -t4
 for _ in 1 2 3; do
 	attached
 	some kernels
+	grep -q "CUDA graphs" out && fail "there are no graphs to speak of"
 	dormant
 done
 ended
