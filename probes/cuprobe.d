@@ -16,6 +16,8 @@ provider cuprobe {
 	probe nvtx(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 	probe launch(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 	probe stack(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
+	probe module(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
+	probe pc_sample(const void *data, unsigned int bytes, unsigned int count, unsigned long seq);
 	/* Never fires: whoever attaches to it, or leaves it, has all definitions told again. */
 	probe replay();
 };

@@ -60,7 +60,9 @@
 	X(status, 11)                                                                              \
 	X(nvtx, 12)                                                                                \
 	X(launch, 13)                                                                              \
-	X(stack, 14)
+	X(stack, 14)                                                                               \
+	X(module, 15)                                                                              \
+	X(pc_sample, 16)
 
 enum cuprobe_probe_id {
 #define CUPROBE_PROBE_ID(name, number) CUPROBE_PROBE_##name = number,
@@ -267,6 +269,8 @@ enum cuprobe_info_type {
 	CUPROBE_INFO_NVTX_DOMAIN = 5,
 	CUPROBE_INFO_NVTX_CATEGORY = 6,
 	CUPROBE_INFO_NAME = 7,
+	CUPROBE_INFO_STALL_REASON = 8,
+	CUPROBE_INFO_PC_SAMPLING = 9,
 };
 
 enum cuprobe_clock {
@@ -349,6 +353,28 @@ struct cuprobe_info_name {
 	__u32 name;    /* string id */
 };
 
+/* Why a warp does not go on, by the numbers that pc_sample has. */
+struct cuprobe_info_stall_reason {
+	__u32 device;
+	__u32 index;
+	__u32 name; /* string id, as CUPTI has it: smsp__pcsamp_warps_issue_stalled_wait */
+};
+
+enum cuprobe_pc_mode { /* CUpti_PCSamplingCollectionMode */
+		       CUPROBE_PC_CONTINUOUS = 1,
+		       CUPROBE_PC_SERIALIZED = 2, /* kernels run one after another meanwhile */
+};
+
+/* How a context is sampled, read back from CUPTI. */
+struct cuprobe_info_pc_sampling {
+	__u64 hardware_buffer_bytes; /* 0 not known */
+	__u32 context;
+	__u32 device;
+	__u32 period_log2; /* of the cycles between two samples of one multiprocessor; 0 not known
+			    */
+	__u32 mode;	   /* enum cuprobe_pc_mode */
+};
+
 /* info: what the ids in other records stand for. Replayed for each new consumer. */
 struct cuprobe_info {
 	__u32 type; /* enum cuprobe_info_type */
@@ -361,6 +387,8 @@ struct cuprobe_info {
 		struct cuprobe_info_nvtx_domain nvtx_domain;
 		struct cuprobe_info_nvtx_category nvtx_category;
 		struct cuprobe_info_name name;
+		struct cuprobe_info_stall_reason stall_reason;
+		struct cuprobe_info_pc_sampling pc_sampling;
 		__u8 bytes[120];
 	};
 };
@@ -523,5 +551,56 @@ struct cuprobe_stack {
 	struct cuprobe_frame frame[CUPROBE_STACK_PIECE]; /* zero padded */
 };
 CUPROBE_PINNED(struct cuprobe_stack, 256);
+
+enum cuprobe_module_op {
+	CUPROBE_MODULE_LOADED = 1,
+	CUPROBE_MODULE_UNLOADED = 2,
+};
+
+#define CUPROBE_MODULE_KEPT_NS 10000000000ull /* a copy is there after the unloading */
+
+/*
+ * module: GPU code that was loaded or unloaded; those that are loaded are replayed for each new
+ * reader. One cubin can be loaded several times. Source: CUPTI's module callbacks.
+ */
+struct cuprobe_module {
+	__u64 time_ns;
+	__u64 crc;     /* of the cubin, CUPTI's; 0 not known */
+	__u64 bytes;   /* of the cubin */
+	__u64 address; /* of the library's own copy, in the process; 0: none was taken */
+	__u32 context;
+	__u32 id; /* within the context */
+	__u8 op;  /* enum cuprobe_module_op */
+	__u8 reserved[7];
+};
+CUPROBE_PINNED(struct cuprobe_module, 48);
+
+enum cuprobe_pc_kind {
+	CUPROBE_PC_SAMPLES = 0,
+	CUPROBE_PC_NON_USER = 1, /* in code that CUPTI does not attribute: its module was loaded
+				  * before sampling began, or is NVIDIA's own */
+	CUPROBE_PC_DROPPED = 2,	 /* by the GPU */
+	CUPROBE_PC_OTHER = 3,	 /* CUPTI counts them and tells no more */
+};
+
+/*
+ * pc_sample: how often warps were found at one instruction for one reason since the last record of
+ * the same. Source: cuptiPCSamplingGetData().
+ */
+struct cuprobe_pc_sample {
+	__u64 time_ns;	 /* when they were fetched from CUPTI */
+	__u64 crc;	 /* of the cubin, as in module; 0 unless kind is CUPROBE_PC_SAMPLES */
+	__u64 pc_offset; /* from the beginning of the function */
+	__u64 range;	 /* CUPTI's number of the range of collection */
+	__u64 samples;
+	__u32 function;	      /* string id, mangled */
+	__u32 function_index; /* in the symbol table of the cubin */
+	__u32 stall;	      /* see struct cuprobe_info_stall_reason */
+	__u32 device, context;
+	__u32 correlation; /* of the launch, when kernels are serialized; else 0 */
+	__u8 kind;	   /* enum cuprobe_pc_kind; the rest of those that are none is 0 */
+	__u8 reserved[7];
+};
+CUPROBE_PINNED(struct cuprobe_pc_sample, 72);
 
 #endif

@@ -13,6 +13,7 @@
  *	PROCESS	JSON text: one process (pid, start, command line, executable, maps with build ids)
  *	LOSSES	struct cuprobe_loss_key, struct cuprobe_loss; repeated; absolute figures, the last
  *		holds
+ *	CUBIN	struct capture_cubin, and behind it the cubin; once for each checksum
  *	END	empty: the recording was ended in good order
  *
  * A reader skips types it does not know. A file that ends in the middle of a chunk, or whose
@@ -35,6 +36,7 @@ enum capture_chunk_type {
 	CAPTURE_BATCHES = 3,
 	CAPTURE_LOSSES = 4,
 	CAPTURE_END = 5,
+	CAPTURE_CUBIN = 6,
 };
 
 struct capture_header {
@@ -55,6 +57,12 @@ struct capture_chunk {
 };
 CUPROBE_PINNED(struct capture_chunk, 32);
 #define CAPTURE_CHUNK_MAGIC 0x4b4e4843 /* "CHNK" */
+
+struct capture_cubin {
+	__u64 crc; /* as in struct cuprobe_module */
+	__u64 reserved;
+};
+CUPROBE_PINNED(struct capture_cubin, 16);
 
 /* When and how a recording was made. Strings belong to the holder. */
 struct session_info {
@@ -90,6 +98,7 @@ int capture_batch(struct capture_writer *w, const struct cuprobe_batch_header *h
 int capture_process(struct capture_writer *w, const char *json, size_t bytes);
 int capture_losses(struct capture_writer *w, const struct cuprobe_loss_key *keys,
 		   const struct cuprobe_loss *losses, size_t count);
+int capture_cubin(struct capture_writer *w, __u64 crc, const void *image, size_t bytes);
 __u64 capture_bytes(const struct capture_writer *w); /* written so far */
 /*
  * Writes what is pending, the final session chunk, which says what fired, and END, and renames into
@@ -114,6 +123,7 @@ struct capture_handler {
 	int (*batch)(void *arg, const struct cuprobe_batch_header *h, const void *data);
 	int (*process)(void *arg, const char *json, size_t bytes);
 	int (*losses)(void *arg, const struct cuprobe_loss_key *k, const struct cuprobe_loss *l);
+	int (*cubin)(void *arg, __u64 crc, const void *image, size_t bytes);
 	/* Every whole chunk: position in the file, size of the file; for progress. */
 	int (*progress)(void *arg, __u64 position, __u64 size);
 	void *arg;

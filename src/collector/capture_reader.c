@@ -163,6 +163,19 @@ static int each_loss(struct capture_reader *r, const struct capture_handler *h)
 	return err;
 }
 
+static int one_cubin(struct capture_reader *r, const struct capture_handler *h)
+{
+	struct capture_cubin head;
+	size_t bytes = r->chunk.original_bytes;
+
+	if (bytes < sizeof(head))
+		return reader_trouble(r, "is damaged (cubin smaller than its head)");
+	memcpy(&head, r->original.data, sizeof(head));
+	return h->cubin ? h->cubin(h->arg, head.crc, r->original.data + sizeof(head),
+				   bytes - sizeof(head))
+			: 0;
+}
+
 static int reader_handle(struct capture_reader *r, const struct capture_handler *h)
 {
 	switch (r->chunk.type) {
@@ -176,6 +189,8 @@ static int reader_handle(struct capture_reader *r, const struct capture_handler 
 		return each_batch(r, h);
 	case CAPTURE_LOSSES:
 		return each_loss(r, h);
+	case CAPTURE_CUBIN:
+		return one_cubin(r, h);
 	case CAPTURE_END:
 		r->ended = true;
 		return 0;

@@ -313,6 +313,21 @@ int capture_losses(struct capture_writer *w, const struct cuprobe_loss_key *keys
 	return err;
 }
 
+int capture_cubin(struct capture_writer *w, __u64 crc, const void *image, size_t bytes)
+{
+	const struct capture_cubin head = {.crc = crc};
+	char *data = malloc(sizeof(head) + bytes);
+	int err;
+
+	if (!data)
+		return -ENOMEM;
+	memcpy(data, &head, sizeof(head));
+	memcpy(data + sizeof(head), image, bytes);
+	err = writer_add(w, CAPTURE_CUBIN, data, sizeof(head) + bytes);
+	free(data);
+	return err;
+}
+
 static int writer_session(struct capture_writer *w, const struct session_info *info)
 {
 	size_t bytes;

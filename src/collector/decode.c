@@ -36,6 +36,8 @@ static const struct layout layouts[CUPROBE_PROBE_COUNT] = {
 	[CUPROBE_PROBE_nvtx] = {56, sizeof(struct cuprobe_nvtx)},
 	[CUPROBE_PROBE_launch] = {40, sizeof(struct cuprobe_launch)},
 	[CUPROBE_PROBE_stack] = {256, sizeof(struct cuprobe_stack)},
+	[CUPROBE_PROBE_module] = {48, sizeof(struct cuprobe_module)},
+	[CUPROBE_PROBE_pc_sample] = {72, sizeof(struct cuprobe_pc_sample)},
 };
 
 union record {

@@ -73,6 +73,14 @@ bool event_times(const struct event *e, __u64 *ret_start_ns, __u64 *ret_end_ns)
 		*ret_start_ns = e->launch->time_ns;
 		*ret_end_ns = e->launch->time_ns;
 		return true;
+	case CUPROBE_PROBE_module:
+		*ret_start_ns = e->module->time_ns;
+		*ret_end_ns = e->module->time_ns;
+		return true;
+	case CUPROBE_PROBE_pc_sample:
+		*ret_start_ns = e->pc_sample->time_ns;
+		*ret_end_ns = e->pc_sample->time_ns;
+		return true;
 	default:
 		return false;
 	}

@@ -35,6 +35,8 @@ struct event {
 		const struct cuprobe_nvtx *nvtx;
 		const struct cuprobe_launch *launch;
 		const struct cuprobe_stack *stack;
+		const struct cuprobe_module *module;
+		const struct cuprobe_pc_sample *pc_sample;
 	};
 };
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/collector/cubins.h"
 #include "src/collector/event.h"
 #include "src/collector/process.h"
 
@@ -19,6 +20,7 @@ struct model {
 	struct process *recent;
 	__u32 count;
 	__u64 first_ns, last_ns;
+	struct cubins cubins;
 };
 
 int model_open(struct model **ret)
@@ -42,6 +44,7 @@ void model_free(struct model *m)
 		process_free(p);
 	}
 	map_clear(&m->by_identity, NULL);
+	cubins_free(&m->cubins);
 	free(m);
 }
 
@@ -93,6 +96,11 @@ struct process *model_process(struct model *m, __u32 pid, __u64 start_ns)
 struct process *model_processes(const struct model *m)
 {
 	return m->first;
+}
+
+struct cubins *model_cubins(struct model *m)
+{
+	return &m->cubins;
 }
 
 /* Seq of a probe starts at 0 again when the process has executed another program. */

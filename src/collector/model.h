@@ -12,6 +12,7 @@
 #include "cuprobe/abi.h"
 #include "cuprobe/transport.h"
 
+struct cubins;
 struct event;
 struct model;
 
@@ -62,6 +63,9 @@ void model_free(struct model *m);
 struct process *model_process(struct model *m, __u32 pid, __u64 start_ns);
 struct process *model_processes(const struct model *m);
 
+/* The cubins of all processes; whoever has one adds it. */
+struct cubins *model_cubins(struct model *m);
+
 /* Called by decode for every batch and record, before sinks see them. */
 int model_batch(struct model *m, struct process *p, const struct cuprobe_batch_header *h);
 int model_event(struct model *m, const struct event *e);
@@ -93,6 +97,10 @@ const struct cuprobe_info_device *process_device(const struct process *p, __u32 
 const struct cuprobe_info_context *process_context(const struct process *p, __u32 context);
 const struct cuprobe_info_stream *process_stream(const struct process *p, __u32 context,
 						 __u32 stream);
+/* "long_scoreboard": without what is common to CUPTI's names of them. NULL when not announced. */
+const char *process_stall_reason(const struct process *p, __u32 device, __u32 stall);
+/* How a context is sampled; NULL when not announced. */
+const struct cuprobe_info_pc_sampling *process_pc_sampling(const struct process *p, __u32 context);
 /* The thread id in the initial pid namespace of a thread id as the process knows it. */
 __u32 process_thread(const struct process *p, __u32 thread);
 

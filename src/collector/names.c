@@ -87,6 +87,13 @@ const char *memory_op_name(unsigned int op)
 	return NAME_OF(names, op, "Unknown");
 }
 
+const char *pc_kind_name(unsigned int kind)
+{
+	static const char *const names[] = {"samples", "non-user", "dropped", "other"};
+
+	return NAME_OF(names, kind, "unknown");
+}
+
 const char *state_name(unsigned int state)
 {
 	static const char *const names[] = {"dormant", "active", "yielded", "releasing", "failed"};

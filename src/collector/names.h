@@ -14,7 +14,8 @@ const char *sync_kind_name(unsigned int kind);		/* "Stream Sync" */
 const char *overhead_kind_name(unsigned int kind);	/* "Buffer Flush" */
 const char *unified_memory_kind_name(unsigned int kind);
 const char *memory_op_name(unsigned int op);
-const char *state_name(unsigned int state); /* "active" */
+const char *pc_kind_name(unsigned int kind); /* "samples", "non-user" */
+const char *state_name(unsigned int state);  /* "active" */
 /* By domain_api of a launch: "cuLaunchKernel"; a general word for calls that no table here has. */
 const char *launch_api_name(unsigned int domain_api);
 

@@ -31,8 +31,8 @@ static const struct option_line lines[] = {
 	{'L', "library", "FILE", "the libcuprobe.so to give to CMD"},
 	{'k', "kinds", "LIST",
 	 "kernel, graph, memcpy, memset, memory, sync, api,\n"
-	 "unified_memory, overhead, nvtx, launch, stack, or\n"
-	 "all; default:\n"
+	 "unified_memory, overhead, nvtx, launch, stack,\n"
+	 "module, pc_sample, or all; default:\n"
 	 "kernel,graph,memcpy,memset,sync,api,overhead,nvtx"},
 	{'K', "kinds", "LIST", "only these kinds of events, as in `cuprobe record`"},
 	{'G', "graphs", "MODE",

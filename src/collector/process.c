@@ -37,6 +37,8 @@ void process_free(struct process *p)
 		free(private->devices[i]);
 	map_clear(&private->contexts, free);
 	map_clear(&private->streams, free);
+	map_clear(&private->stalls, free);
+	map_clear(&private->sampling, free);
 	map_clear(&private->threads, NULL);
 	nvtx_names_clear(&private->nvtx);
 	strings_free(&private->strings);
@@ -58,6 +60,7 @@ void process_new_image(struct process *p)
 		private->past[i] = p->ledgers[i].library;
 	}
 	strings_forget(&private->strings);
+	map_clear(&private->stalls, free);
 	nvtx_names_clear(&private->nvtx);
 	p->image++;
 }
@@ -116,9 +119,10 @@ static int process_set_device(struct process *p, const struct cuprobe_info_devic
 	return 0;
 }
 
-static __u64 stream_key(__u32 context, __u32 stream)
+/* Of a stream in a context, a stall reason of a device. */
+static __u64 pair_key(__u32 high, __u32 low)
 {
-	return (__u64)context << 32 | stream;
+	return (__u64)high << 32 | low;
 }
 
 int process_set_info(struct process *p, const struct cuprobe_info *info)
@@ -135,8 +139,15 @@ int process_set_info(struct process *p, const struct cuprobe_info *info)
 				sizeof(info->context), PROCESS_CONTEXTS);
 	case CUPROBE_INFO_STREAM:
 		return map_keep(&p->private->streams,
-				stream_key(info->stream.context, info->stream.id), &info->stream,
+				pair_key(info->stream.context, info->stream.id), &info->stream,
 				sizeof(info->stream), PROCESS_STREAMS);
+	case CUPROBE_INFO_STALL_REASON:
+		return map_keep(&p->private->stalls,
+				pair_key(info->stall_reason.device, info->stall_reason.index),
+				&info->stall_reason, sizeof(info->stall_reason), PROCESS_STALLS);
+	case CUPROBE_INFO_PC_SAMPLING:
+		return map_keep(&p->private->sampling, info->pc_sampling.context,
+				&info->pc_sampling, sizeof(info->pc_sampling), PROCESS_CONTEXTS);
 	case CUPROBE_INFO_NVTX_DOMAIN:
 	case CUPROBE_INFO_NVTX_CATEGORY:
 	case CUPROBE_INFO_NAME:
@@ -271,7 +282,24 @@ const struct cuprobe_info_context *process_context(const struct process *p, __u3
 const struct cuprobe_info_stream *process_stream(const struct process *p, __u32 context,
 						 __u32 stream)
 {
-	return map_find(&p->private->streams, stream_key(context, stream));
+	return map_find(&p->private->streams, pair_key(context, stream));
+}
+
+const char *process_stall_reason(const struct process *p, __u32 device, __u32 stall)
+{
+	static const char prefix[] = "smsp__pcsamp_warps_issue_stalled_";
+	const struct cuprobe_info_stall_reason *reason =
+		map_find(&p->private->stalls, pair_key(device, stall));
+	const char *name = reason ? process_string(p, reason->name, NULL) : NULL;
+
+	if (name && !strncmp(name, prefix, sizeof(prefix) - 1))
+		name += sizeof(prefix) - 1;
+	return name;
+}
+
+const struct cuprobe_info_pc_sampling *process_pc_sampling(const struct process *p, __u32 context)
+{
+	return map_find(&p->private->sampling, context);
 }
 
 void process_each_device(const struct process *p,

@@ -12,6 +12,7 @@
 #define PROCESS_CONTEXTS 65536
 #define PROCESS_STREAMS 65536
 #define PROCESS_THREADS 65536
+#define PROCESS_STALLS 4096
 #define PROCESS_MESSAGES 1024
 
 struct process_private {
@@ -19,6 +20,8 @@ struct process_private {
 	struct strings strings;
 	struct map contexts; /* id -> struct cuprobe_info_context */
 	struct map streams;  /* context << 32 | id -> struct cuprobe_info_stream */
+	struct map stalls;   /* device << 32 | index -> struct cuprobe_info_stall_reason */
+	struct map sampling; /* context -> struct cuprobe_info_pc_sampling */
 	struct map threads;  /* thread -> tid, as a pointer's value */
 	struct nvtx_names nvtx;
 	struct cuprobe_info_device *devices[PROCESS_DEVICES]; /* sorted by id */

@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/collector/capture.h"
+#include "src/collector/cubins.h"
 #include "src/collector/decode.h"
 #include "src/collector/destination.h"
 #include "src/collector/error.h"
 #include "src/collector/live.h"
+#include "src/collector/map.h"
 #include "src/collector/model.h"
 #include "src/collector/options.h"
 #include "src/collector/progress.h"
@@ -28,14 +31,48 @@ struct recording {
 	struct live *live;
 	struct capture_writer *capture; /* NULL: none is written */
 	struct progress progress;
+	struct map cubins; /* checksums of those that are in the capture */
+	size_t cubin_bytes;
 	int write_err;
 	__u64 bytes; /* of the finished capture */
 };
 
+/*
+ * While the process lives its cubins can be had; what cannot be read is not told, since the report
+ * says of which code it knows no source.
+ */
+static int recording_module(struct recording *r, const struct event *e)
+{
+	const struct cuprobe_module *module = e->module;
+	void *image;
+	int err;
+
+	if (!r->capture || module->op != CUPROBE_MODULE_LOADED ||
+	    map_find(&r->cubins, module->crc) || r->cubin_bytes + module->bytes > CUBINS_LARGEST ||
+	    cubins_fetch((pid_t)e->process->pid, module, &image))
+		return 0;
+	err = map_insert(&r->cubins, module->crc, r);
+	if (!err) {
+		r->cubin_bytes += module->bytes;
+		r->write_err = capture_cubin(r->capture, module->crc, image, module->bytes);
+		err = r->write_err;
+	}
+	free(image);
+	return err;
+}
+
+static int recording_event(void *arg, const struct event *e)
+{
+	struct recording *r = arg;
+	int err = stats_event(r->stats, e);
+
+	return err || e->probe != CUPROBE_PROBE_module ? err : recording_module(r, e);
+}
+
 static int recording_batch(void *arg, const struct cuprobe_batch_header *h, const void *data)
 {
 	struct recording *r = arg;
-	const struct event_sink sink = {stats_event, r->stats};
+	const struct event_sink sink = {recording_event, r};
 
 	if (r->capture) {
 		r->write_err = capture_batch(r->capture, h, data);
@@ -179,6 +216,7 @@ int recording_run(const struct options *o, const char *path)
 		status = status ? status : command_status;
 	}
 	live_free(r.live);
+	map_clear(&r.cubins, NULL);
 	stats_free(r.stats);
 	model_free(r.model);
 	return status;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "src/collector/cubins.h"
 #include "src/collector/error.h"
 #include "src/collector/model.h"
 #include "src/collector/options.h"
@@ -75,6 +76,14 @@ static int view_losses(void *arg, const struct cuprobe_loss_key *key,
 	return view_wants_pid(v, key->pid) ? model_losses(v->model, key, loss) : 0;
 }
 
+static int view_cubin(void *arg, __u64 crc, const void *image, size_t bytes)
+{
+	struct view *v = arg;
+	int err = cubins_add(model_cubins(v->model), crc, image, bytes);
+
+	return err == -ENOSPC ? 0 : err;
+}
+
 static int view_progress(void *arg, __u64 position, __u64 size)
 {
 	struct view *v = arg;
@@ -109,6 +118,7 @@ int view_play(struct view *v)
 		.batch = view_batch,
 		.process = view_process,
 		.losses = view_losses,
+		.cubin = view_cubin,
 		.progress = view_progress,
 		.arg = v,
 	};

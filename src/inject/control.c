@@ -9,6 +9,7 @@
 #include "src/inject/clock.h"
 #include "src/inject/cupti_buffers.h"
 #include "src/inject/cupti_kinds.h"
+#include "src/inject/cupti_module.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/flush.h"
@@ -127,6 +128,16 @@ static void active_set(__u32 now_active)
 	state_set(CUPROBE_STATE_ACTIVE, NULL);
 }
 
+/* Makes CUPTI collect what is wanted; returns the probes of which something is on. */
+static __u32 collection_apply(bool cuda_up)
+{
+	__u32 data = collectable(), on = cuprobe_kinds_apply(data, cuda_up);
+
+	if (cuprobe_module_apply(data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_module)))
+		on |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_module);
+	return on;
+}
+
 static void activate(bool cuda_up)
 {
 	char detail[CUPROBE_NOTICE_TEXT] = "";
@@ -145,12 +156,12 @@ static void activate(bool cuda_up)
 	}
 	silence_begin(cuda_up);
 	cuprobe_flush_periodic(true);
-	active_set(cuprobe_kinds_apply(collectable(), cuda_up));
+	active_set(collection_apply(cuda_up));
 }
 
 static void collect(void)
 {
-	__u32 now_active = cuprobe_kinds_apply(collectable(), true);
+	__u32 now_active = collection_apply(true);
 
 	if (now_active != active || state != CUPROBE_STATE_ACTIVE)
 		active_set(now_active);
@@ -160,6 +171,7 @@ static void collect(void)
 static void release_begin(void)
 {
 	cuprobe_flush_periodic(false);
+	cuprobe_module_apply(false);
 	way = cuprobe_release_way();
 	if (way != CUPROBE_WAY_FINALIZE_KINDS_ON && !cuprobe_kinds_stop(false))
 		way = CUPROBE_WAY_UNSUBSCRIBE; /* finalising with kinds on can crash other threads
@@ -188,6 +200,7 @@ static void release_flush(void)
 static void dormant_begin(void)
 {
 	cuprobe_kinds_stop(true);
+	cuprobe_module_stop();
 	state_set(CUPROBE_STATE_DORMANT, NULL);
 }
 

@@ -7,6 +7,7 @@
 #define CUPROBE_INJECT_CUPTI_API_H
 
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <stdbool.h>
 
 /* CUpti_SubscriberParams, which headers before CUDA 13.0 do not have. */
@@ -46,6 +47,9 @@ struct cuprobe_subscriber_params {
 	X(ActivityConfigureUnifiedMemoryCounter, CUptiResult,                                      \
 	  (CUpti_ActivityUnifiedMemoryCounterConfig *, uint32_t))                                  \
 	X(ActivityEnableLatencyTimestamps, CUptiResult, (uint8_t))                                 \
+	X(GetContextId, CUptiResult, (CUcontext, uint32_t *))                                      \
+	X(GetDeviceId, CUptiResult, (CUcontext, uint32_t *))                                       \
+	X(GetCubinCrc, CUptiResult, (CUpti_GetCubinCrcParams *))                                   \
 	X(SetThreadIdType, CUptiResult, (CUpti_ActivityThreadIdType))                              \
 	X(GetCallbackName, CUptiResult, (CUpti_CallbackDomain, uint32_t, const char **))           \
 	X(GetResultString, CUptiResult, (CUptiResult, const char **))

@@ -18,8 +18,10 @@
 #define DATA_PROBES                                                                                \
 	(BIT(kernel) | BIT(graph) | BIT(memcpy) | BIT(memset) | BIT(memory) | BIT(sync) |          \
 	 BIT(api) | BIT(unified_memory) | BIT(overhead))
+/* What is told of contexts and devices serves these too. */
+#define ALL_PROBES (DATA_PROBES | BIT(module))
 
-const __u32 cuprobe_kinds_probes = DATA_PROBES;
+const __u32 cuprobe_kinds_probes = ALL_PROBES;
 
 struct kind {
 	CUpti_ActivityKind kind;
@@ -48,9 +50,9 @@ struct kind {
  * instantiated before crashes inside cuGraphLaunch().
  */
 static struct kind kinds[] = {
-	KIND(DEVICE, DATA_PROBES, .dump = true),
-	KIND(CONTEXT, DATA_PROBES, .dump = true),
-	KIND(STREAM, DATA_PROBES, .dump = true),
+	KIND(DEVICE, ALL_PROBES, .dump = true),
+	KIND(CONTEXT, ALL_PROBES, .dump = true),
+	KIND(STREAM, ALL_PROBES, .dump = true),
 	KIND(GRAPH_TRACE, BIT(graph), .gpu = true, .needs_start = true),
 	KIND(CONCURRENT_KERNEL, BIT(kernel), .gpu = true),
 	KIND(MEMCPY, BIT(memcpy), .gpu = true),
@@ -250,7 +252,7 @@ __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
 			kind_switch_on(kind, cuda_up);
 		else if (kind->on && !(kind->probes & wanted_probes))
 			kind_switch_off(kind);
-		if (kind->on && kind->probes != DATA_PROBES)
+		if (kind->on && kind->probes != ALL_PROBES)
 			active |= kind->probes;
 	}
 	refusals_report();

@@ -10,7 +10,7 @@
 
 #include <linux/types.h>
 
-/* Probes whose records come from CUPTI. */
+/* Probes that CUPTI is needed for. */
 extern const __u32 cuprobe_kinds_probes;
 
 /*

@@ -136,16 +136,13 @@ static void finalize_now(void)
  * NVIDIA documents the exit of an API call as the safe place for cuptiFinalize(). CUPTI hands
  * buffers back meanwhile, so that the guard is left before.
  */
-void CUPTIAPI cuprobe_release_callback(void *user, CUpti_CallbackDomain domain,
-				       CUpti_CallbackId cbid, const void *data)
+void cuprobe_release_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+			      const CUpti_CallbackData *call)
 {
-	const CUpti_CallbackData *call = data;
 	struct cuprobe_guard guard;
 	bool due;
 
-	(void)user;
-	if ((domain != CUPTI_CB_DOMAIN_RUNTIME_API && domain != CUPTI_CB_DOMAIN_DRIVER_API) ||
-	    !cuprobe_guard_enter(&guard))
+	if (!cuprobe_guard_enter(&guard))
 		return;
 	if (is_graph_call(domain, cbid))
 		atomic_store_explicit(&graphs, true, memory_order_relaxed);

@@ -12,10 +12,12 @@ enum cuprobe_release_way {
 	CUPROBE_WAY_FINALIZE_KINDS_ON, /* none is: graphs would break */
 };
 
-/* A subscription begins; its callback is cuprobe_release_callback(). */
+/* A subscription begins. */
 void cuprobe_release_prepare(CUpti_SubscriberHandle of);
-void CUPTIAPI cuprobe_release_callback(void *user, CUpti_CallbackDomain domain,
-				       CUpti_CallbackId cbid, const void *data);
+
+/* For every call of the driver or the runtime that CUPTI tells of, on the application's thread. */
+void cuprobe_release_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+			      const CUpti_CallbackData *call);
 
 /* The process was seen to use CUDA graphs since CUPTI came up. */
 bool cuprobe_release_saw_graphs(void);

@@ -8,6 +8,7 @@
 #include "src/inject/clock.h"
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_buffers.h"
+#include "src/inject/cupti_callback.h"
 #include "src/inject/cupti_gate.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/env.h"
@@ -28,12 +29,11 @@ static CUptiResult subscribe(char *ret_rival, size_t rival_size)
 	CUptiResult result;
 
 	if (cuprobe_cupti.Subscribe_v2) {
-		result = cuprobe_cupti.Subscribe_v2(&subscriber, cuprobe_release_callback, NULL,
-						    &params);
+		result = cuprobe_cupti.Subscribe_v2(&subscriber, cuprobe_callback, NULL, &params);
 		if (result != CUPTI_ERROR_INVALID_PARAMETER)
 			return result;
 	}
-	return cuprobe_cupti.Subscribe(&subscriber, cuprobe_release_callback, NULL);
+	return cuprobe_cupti.Subscribe(&subscriber, cuprobe_callback, NULL);
 }
 
 /* CUPTI up to 11.4 says MAX_LIMIT_REACHED, later ones 39, MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED. */
@@ -108,6 +108,11 @@ int cuprobe_session_open(char *ret_detail, size_t detail_size)
 	cuprobe_release_prepare(subscriber);
 	cuprobe_gate_open();
 	return 0;
+}
+
+CUpti_SubscriberHandle cuprobe_session_subscriber(void)
+{
+	return subscriber;
 }
 
 __u64 cuprobe_session_begun_ns(void)

@@ -38,6 +38,7 @@ static const struct setting settings[] = {
 	 "auto, finalize or unsubscribe"},
 	NUMBER("CUPROBE_BUFFER_KB", buffer_kb, 512, 64, 16384),
 	NUMBER("CUPROBE_POOL_MB", pool_mb, 64, 1, 4096),
+	NUMBER("CUPROBE_MODULE_MB", module_mb, 512, 0, 65536),
 	NUMBER("CUPROBE_FLUSH_MS", flush_ms, 100, 1, 60000),
 	NUMBER("CUPROBE_LATENCY_TIMESTAMPS", latency_timestamps, 0, 0, 1),
 	NUMBER("CUPROBE_DISABLE", disable, 0, 0, 1),

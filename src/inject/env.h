@@ -20,6 +20,7 @@ struct cuprobe_env {
 	__u32 release;		/* enum cuprobe_release */
 	__u32 buffer_kb;	/* of one activity buffer */
 	__u32 pool_mb;		/* of all activity buffers */
+	__u32 module_mb;	/* of copies of cubins */
 	__u32 flush_ms;		/* partly filled buffers are flushed that often */
 	__u32 latency_timestamps;
 	__u32 disable;

@@ -40,6 +40,10 @@ static __u64 item_key(const struct cuprobe_info *item)
 		return key_make(item->type, 0, item->context.id);
 	case CUPROBE_INFO_STREAM:
 		return key_make(item->type, item->stream.context, item->stream.id);
+	case CUPROBE_INFO_STALL_REASON:
+		return key_make(item->type, item->stall_reason.device, item->stall_reason.index);
+	case CUPROBE_INFO_PC_SAMPLING:
+		return key_make(item->type, 0, item->pc_sampling.context);
 	default:
 		return key_make(item->type, 0, 0);
 	}

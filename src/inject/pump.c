@@ -10,6 +10,7 @@
 #include "src/inject/cupti_buffers.h"
 #include "src/inject/cupti_decode.h"
 #include "src/inject/cupti_gate.h"
+#include "src/inject/cupti_module.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/info.h"
 #include "src/inject/ledger.h"
@@ -46,6 +47,7 @@ struct replay {
 static struct replay replays[] = {
 	{CUPROBE_PROBE_string, cuprobe_strings_replay_begin, cuprobe_strings_replay, 0, 0, false},
 	{CUPROBE_PROBE_info, cuprobe_info_replay_begin, cuprobe_info_replay, 0, 0, false},
+	{CUPROBE_PROBE_module, cuprobe_module_replay_begin, cuprobe_module_replay, 0, 0, false},
 	{CUPROBE_PROBE_status, cuprobe_status_replay_begin, cuprobe_status_replay, 0, 0, false},
 };
 
@@ -209,6 +211,7 @@ static void pump_round(void)
 	if (cuprobe_status_take_notices())
 		cuprobe_batch_fire_aged(~0ull); /* rare, and what somebody waits for */
 	cuprobe_process_publish();
+	cuprobe_module_pump(now);
 	buffers_decode();
 	nvtx_left = cuprobe_nvtx_pump();
 	second_pass(now);

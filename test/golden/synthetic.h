@@ -12,6 +12,9 @@
 
 struct session_info;
 
+/* Of the cubin that the samples in the demo are of. */
+#define SYNTHETIC_CUBIN_CRC 0xc0b1ull
+
 /* Where batches go; returns 0 or what ends the work. */
 struct synthetic_target {
 	int (*batch)(void *arg, const struct cuprobe_batch_header *h, const void *data);

@@ -325,6 +325,78 @@ static void demo_rest(struct demo *d)
 	d->at_ns += 20 * US;
 }
 
+static void demo_sampling(struct demo *d)
+{
+	static const char *const reasons[] = {"barrier", "long_scoreboard", "selected", "wait"};
+	struct cuprobe_info info = {.type = CUPROBE_INFO_PC_SAMPLING};
+	char name[96];
+
+	info.pc_sampling = (struct cuprobe_info_pc_sampling){
+		.hardware_buffer_bytes = 32 << 20,
+		.context = 1,
+		.period_log2 = 20,
+		.mode = CUPROBE_PC_CONTINUOUS,
+	};
+	FIRE(d, info, &info);
+	for (__u32 i = 0; i < 4; i++) {
+		info = (struct cuprobe_info){.type = CUPROBE_INFO_STALL_REASON};
+		snprintf(name, sizeof(name), "smsp__pcsamp_warps_issue_stalled_%s", reasons[i]);
+		info.stall_reason.index = i;
+		info.stall_reason.name = synthetic_string(&d->process, name);
+		FIRE(d, info, &info);
+	}
+}
+
+static void demo_sample(struct demo *d, const char *function, __u64 pc, __u32 stall, __u64 samples)
+{
+	struct cuprobe_pc_sample sample = {
+		.time_ns = d->at_ns,
+		.crc = SYNTHETIC_CUBIN_CRC,
+		.pc_offset = pc,
+		.samples = samples,
+		.function = synthetic_string(&d->process, function),
+		.function_index = 21,
+		.stall = stall,
+		.context = 1,
+	};
+
+	FIRE(d, pc_sample, &sample);
+}
+
+/* Of the kernels in test/cubin, and of code that nobody knows. */
+static void demo_samples(struct demo *d)
+{
+	struct cuprobe_module module = {
+		.time_ns = d->at_ns,
+		.crc = SYNTHETIC_CUBIN_CRC,
+		.bytes = 24448,
+		.address = 0x7f1000000000,
+		.context = 1,
+		.id = 3,
+		.op = CUPROBE_MODULE_LOADED,
+	};
+	struct cuprobe_pc_sample rest = {.time_ns = d->at_ns, .context = 1};
+
+	FIRE(d, module, &module);
+	demo_sampling(d);
+	demo_sample(d, "gather", 0xc0, 1, 700);
+	demo_sample(d, "gather", 0xd0, 1, 40);
+	demo_sample(d, "gather", 0xc0, 2, 5);
+	demo_sample(d, "_Z7computePfi", 0x1a0, 3, 150);
+	demo_sample(d, "_Z7computePfi", 0x160, 2, 50);
+	demo_sample(d, "_Z6reduceILi1024EEvPfPKfi", 0x1c0, 0, 90);
+	demo_sample(d, "_Z10notInCubinv", 0x40, 3, 15);
+	rest.kind = CUPROBE_PC_NON_USER;
+	rest.samples = 30;
+	FIRE(d, pc_sample, &rest);
+	rest.kind = CUPROBE_PC_DROPPED;
+	rest.samples = 7;
+	FIRE(d, pc_sample, &rest);
+	module.op = CUPROBE_MODULE_UNLOADED;
+	module.time_ns += 5 * US;
+	FIRE(d, module, &module);
+}
+
 static void demo_range(struct demo *d, const char *message)
 {
 	struct cuprobe_nvtx nvtx = {
@@ -434,6 +506,7 @@ static int demo_first(const struct synthetic_target *target)
 	demo_sync(&d, CUPROBE_SYNC_STREAM_WAIT_EVENT, 13, 1 * US);
 	demo_sync(&d, CUPROBE_SYNC_CONTEXT_SYNCHRONIZE, CUPROBE_NO_ID, 90 * US);
 	demo_rest(&d);
+	demo_samples(&d);
 	demo_hostile_names(&d);
 	demo_junk(&d, add);
 	demo_status(&d);

@@ -61,6 +61,7 @@ enum {
 	KEY_API,
 	KEY_NAME,
 	KEY_NAME_BYTES,
+	KEY_CUBIN,
 	KEY_HOSTILE
 };
 
@@ -78,6 +79,7 @@ static const struct argp_option options[] = {
 	{"sync-every", KEY_SYNC, "N", 0, "wait for the stream after every N launches", 0},
 	{"api", KEY_API, "API", 0,
 	 "runtime, runtime13, ex, cooperative, ptsz, driver, driver-ex, driver-ptsz or mixed", 0},
+	{"cubin", KEY_CUBIN, "FILE", 0, "launch the kernels in FILE", 0},
 	{"name", KEY_NAME, "NAME", 0, "name of the kernels", 0},
 	{"name-bytes", KEY_NAME_BYTES, "N", 0, "fill kernel names up to N bytes", 0},
 	{"hostile-names", KEY_HOSTILE, NULL, 0, "name the kernels so that careless outputs break",
@@ -209,6 +211,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->name = arg;
 	else if (key == KEY_HOSTILE)
 		o->hostile = true;
+	else if (key == KEY_CUBIN)
+		o->cubin = arg;
 	else if (key == 'q')
 		o->quiet = true;
 	else if (key == ARGP_KEY_ARG && !arguments->mode)

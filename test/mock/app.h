@@ -30,6 +30,7 @@ struct app_options {
 	unsigned int copy_every, sync_every; /* launches; 0: never */
 	size_t copy_bytes;
 	enum app_api api;
+	const char *cubin; /* file whose kernels are launched, in place of made-up ones */
 	const char *name;  /* of the kernels, in place of the built-in ones */
 	size_t name_bytes; /* longer names: filled up to so many bytes */
 	bool hostile;	   /* names that break careless outputs */

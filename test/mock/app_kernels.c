@@ -3,6 +3,7 @@
  */
 #include "test/mock/app.h"
 
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,51 @@ static unsigned int count;
 static __thread CUmodule module;
 static __thread CUfunction functions[MAX_KERNELS];
 
+/* The program's code, as far as there is any. */
+static const void *image = NULL;
+static char *cubin_names[MAX_KERNELS + 1];
+
+static void *file_read(const char *path, size_t *ret_bytes)
+{
+	FILE *file = fopen(path, "rb");
+	char *data;
+
+	app_check(path, file ? 0 : cudaErrorFileNotFound);
+	fseek(file, 0, SEEK_END);
+	*ret_bytes = (size_t)ftell(file);
+	rewind(file);
+	data = malloc(*ret_bytes + 1);
+	app_check(path, fread(data, 1, *ret_bytes, file) == *ret_bytes ? 0 : cudaErrorUnknown);
+	fclose(file);
+	return data;
+}
+
+/* Its kernels are the global functions of its symbol table. */
+static const char *const *cubin_load(const char *path)
+{
+	size_t bytes;
+	const char *file = file_read(path, &bytes);
+	const Elf64_Ehdr *elf = (const void *)file;
+	const Elf64_Shdr *sections = (const void *)(file + elf->e_shoff);
+	unsigned int found = 0;
+
+	image = file;
+	for (unsigned int i = 0; i < elf->e_shnum; i++) {
+		const Elf64_Sym *symbol = (const void *)(file + sections[i].sh_offset);
+		const char *strings = file + sections[sections[i].sh_link].sh_offset;
+		size_t left = sections[i].sh_type == SHT_SYMTAB
+				      ? sections[i].sh_size / sizeof(*symbol)
+				      : 0;
+
+		for (; left && found < MAX_KERNELS; left--, symbol++) {
+			if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+			    ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL)
+				cubin_names[found++] = strdup(strings + symbol->st_name);
+		}
+	}
+	return (const char *const *)cubin_names;
+}
+
 /* `base`, made different from the others by a number, and filled up to `bytes`. */
 static char *kernel_make_name(const char *base, unsigned int number, size_t bytes)
 {
@@ -72,15 +118,18 @@ static char *kernel_make_name(const char *base, unsigned int number, size_t byte
 void kernels_register(const struct app_options *options, const char *const *names)
 {
 	const char *const given[] = {options->name, NULL};
-	void **handle = __cudaRegisterFatBinary(NULL);
 	unsigned int bases = 0;
+	void **handle;
 
-	if (options->name)
+	if (options->cubin)
+		names = cubin_load(options->cubin);
+	else if (options->name)
 		names = given;
 	else if (options->hostile)
 		names = hostile_names;
 	else if (!names)
 		names = builtin_names;
+	handle = __cudaRegisterFatBinary((void *)image);
 	while (names[bases])
 		bases++;
 	for (count = 0; count < MAX_KERNELS; count++) {
@@ -113,7 +162,7 @@ static CUfunction kernel_driver(unsigned int number)
 {
 	number %= count;
 	if (!module)
-		CHECK(cuModuleLoadData(&module, "// kernels of a thread"));
+		CHECK(cuModuleLoadData(&module, image ? image : "// kernels of a thread"));
 	if (!functions[number])
 		CHECK(cuModuleGetFunction(&functions[number], module, symbols[number]));
 	return functions[number];

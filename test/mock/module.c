@@ -25,12 +25,15 @@ struct CUmod_st *mock_modules(void)
 static size_t image_bytes(const void *image)
 {
 	const Elf64_Ehdr *elf = image;
+	size_t sections, segments;
 
 	if (!image)
 		return 0;
 	if (memcmp(elf->e_ident, ELFMAG, SELFMAG))
 		return strlen(image) + 1;
-	return elf->e_shoff + (size_t)elf->e_shnum * elf->e_shentsize;
+	sections = elf->e_shoff + (size_t)elf->e_shnum * elf->e_shentsize;
+	segments = elf->e_phoff + (size_t)elf->e_phnum * elf->e_phentsize;
+	return sections > segments ? sections : segments;
 }
 
 static CUresult module_load(CUmodule *ret_module, const void *image)

@@ -46,6 +46,8 @@ cudaError_t CUDARTAPI cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3
 cudaError_t CUDARTAPI cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
 					       void **args);
 
+static void *program_code; /* what the program has registered; NULL: nothing */
+
 static struct CUkern_st *_Atomic *kernel_slot(const void *host_function)
 {
 	uint64_t at = ((uint64_t)(uintptr_t)host_function * 0x9e3779b97f4a7c15ull) >> 40;
@@ -62,10 +64,8 @@ static struct CUkern_st *_Atomic *kernel_slot(const void *host_function)
 
 MOCK_EXPORT void **CUDARTAPI __cudaRegisterFatBinary(void *fatCubin)
 {
-	static void *handle;
-
-	handle = fatCubin;
-	return &handle;
+	program_code = fatCubin;
+	return &program_code;
 }
 
 MOCK_EXPORT void CUDARTAPI __cudaRegisterFatBinaryEnd(void **handle)
@@ -106,7 +106,8 @@ static CUresult kernel_resolve(struct CUkern_st *kernel, uint32_t device)
 
 	pthread_mutex_lock(&lock);
 	if (!modules[device])
-		err = cu.cuModuleLoadData(&modules[device], "// the program's kernels");
+		err = cu.cuModuleLoadData(&modules[device],
+					  program_code ? program_code : "// the program's kernels");
 	if (!err)
 		err = cu.cuModuleGetFunction(&function, modules[device], kernel->name);
 	if (!err)

@@ -22,7 +22,7 @@ static char path[128], partial[160];
 
 struct batches {
 	__u64 count, bytes, sum; /* sum of all bytes */
-	__u64 processes, losses;
+	__u64 processes, losses, cubins;
 	__u32 fired; /* bits of the probes */
 };
 
@@ -55,6 +55,18 @@ static int count_losses(void *arg, const struct cuprobe_loss_key *k, const struc
 	return 0;
 }
 
+static int count_cubin(void *arg, __u64 crc, const void *image, size_t bytes)
+{
+	struct batches *b = arg;
+
+	b->cubins += crc == 0xabcd && bytes == 9 &&
+		     !memcmp(image,
+			     "\x7f"
+			     "ELF code",
+			     9);
+	return 0;
+}
+
 static int to_capture(void *arg, const struct cuprobe_batch_header *h, const void *data)
 {
 	return capture_batch(arg, h, data);
@@ -76,14 +88,22 @@ static void write_demo(struct batches *expected)
 	assert_int_equal(capture_process(w, "{}", 2), 0);
 	assert_int_equal(synthetic_demo(&target), 0);
 	assert_int_equal(capture_losses(w, &key, &loss, 1), 0);
+	assert_int_equal(capture_cubin(w, 0xabcd,
+				       "\x7f"
+				       "ELF code",
+				       9),
+			 0);
 	info.end_ns = info.start_ns + 5;
 	assert_int_equal(capture_close(w, &info, true), 0);
 }
 
 static int read_back(const char *file, struct batches *ret, struct session_info *info)
 {
-	const struct capture_handler handler = {
-		.batch = count_batch, .process = count_process, .losses = count_losses, .arg = ret};
+	const struct capture_handler handler = {.batch = count_batch,
+						.process = count_process,
+						.losses = count_losses,
+						.cubin = count_cubin,
+						.arg = ret};
 	struct capture_reader *r;
 	int err = capture_open(&r, file, info);
 
@@ -144,6 +164,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(got.sum, expected.sum);
 	assert_int_equal(got.processes, 1);
 	assert_int_equal(got.losses, 1);
+	assert_int_equal(got.cubins, 1);
 	assert_string_equal(info.command, "cuprobe record -- ./train \"--x\"");
 	assert_int_equal(info.end_ns, info.start_ns + 5);
 	assert_int_equal(stat(path, &st), 0);

@@ -168,6 +168,30 @@ static const struct field launch_fields[] = {
 	{0},
 };
 
+static const struct field module_fields[] = {
+	FIELD(module, context, ID),
+	BRIEF(module, bytes, U64),
+	BRIEF(module, crc, ADDRESS),
+	FIELD(module, address, ADDRESS),
+	AS("module", module, id, U32),
+	AS("module_op", module, op, MODULE_OP),
+	{0},
+};
+
+static const struct field pc_sample_fields[] = {
+	FIELD(pc_sample, device, ID),
+	FIELD(pc_sample, context, ID),
+	FIELD(pc_sample, correlation, U32),
+	BRIEF(pc_sample, samples, U64),
+	BRIEF(pc_sample, pc_offset, U64),
+	BRIEF(pc_sample, stall, STALL),
+	BRIEF(pc_sample, crc, ADDRESS),
+	FIELD(pc_sample, function_index, U32),
+	AS("pc_kind", pc_sample, kind, PC_KIND),
+	AS("pc_range", pc_sample, range, U64),
+	{0},
+};
+
 static const struct field no_fields[] = {{0}};
 
 const struct field *probe_fields(enum cuprobe_probe_id probe)
@@ -184,6 +208,8 @@ const struct field *probe_fields(enum cuprobe_probe_id probe)
 		[CUPROBE_PROBE_overhead] = overhead_fields,
 		[CUPROBE_PROBE_nvtx] = nvtx_fields,
 		[CUPROBE_PROBE_launch] = launch_fields,
+		[CUPROBE_PROBE_module] = module_fields,
+		[CUPROBE_PROBE_pc_sample] = pc_sample_fields,
 	};
 
 	return probe < CUPROBE_PROBE_COUNT && fields[probe] ? fields[probe] : no_fields;
@@ -213,6 +239,8 @@ static __u64 field_raw(const struct field *f, const struct event *e)
 	case FIELD_API_DOMAIN:
 	case FIELD_MEMORY_OP:
 	case FIELD_NVTX_KIND:
+	case FIELD_MODULE_OP:
+	case FIELD_PC_KIND:
 		return *at;
 	default:
 		memcpy(&u32, at, sizeof(u32));
@@ -235,6 +263,9 @@ bool field_number(const struct field *f, const struct event *e, __u64 *ret)
 	case FIELD_ID:
 		*ret = raw;
 		return raw != CUPROBE_NO_ID;
+	case FIELD_STALL:
+		*ret = raw;
+		return e->pc_sample->kind == CUPROBE_PC_SAMPLES;
 	case FIELD_S32:
 	case FIELD_NVTX_PAYLOAD:
 		return false;
@@ -272,6 +303,14 @@ const char *field_text(const struct field *f, const struct event *e)
 		return process_nvtx_category(e->process, e->nvtx->domain, (__u32)raw);
 	case FIELD_NVTX_PAYLOAD:
 		return nvtx_payload_text(e->process, e->nvtx, payload);
+	case FIELD_MODULE_OP:
+		return raw == CUPROBE_MODULE_LOADED ? "loaded" : "unloaded";
+	case FIELD_PC_KIND:
+		return pc_kind_name((unsigned int)raw);
+	case FIELD_STALL:
+		return e->pc_sample->kind == CUPROBE_PC_SAMPLES
+			       ? process_stall_reason(e->process, e->pc_sample->device, (__u32)raw)
+			       : NULL;
 	default:
 		return NULL;
 	}
@@ -323,6 +362,12 @@ static char *put_made_name(char *p, const struct event *e)
 		return put_word(p, overhead_kind_name(e->overhead->kind));
 	case CUPROBE_PROBE_launch:
 		return put_word(p, launch_api_name(e->launch->domain_api));
+	case CUPROBE_PROBE_pc_sample:
+		p = put_word(PUT(p, "Samples ("), pc_kind_name(e->pc_sample->kind));
+		return PUT(p, ")");
+	case CUPROBE_PROBE_module:
+		return put_word(p, e->module->op == CUPROBE_MODULE_LOADED ? "Module load"
+									  : "Module unload");
 	default:
 		return NULL;
 	}
@@ -349,6 +394,11 @@ void event_name(struct event_name *n, const struct event *e, bool mangled)
 	case CUPROBE_PROBE_nvtx:
 		text_name(n, e, e->nvtx->message, true);
 		return;
+	case CUPROBE_PROBE_pc_sample:
+		if (e->pc_sample->kind == CUPROBE_PC_SAMPLES) {
+			text_name(n, e, e->pc_sample->function, mangled);
+			return;
+		} /* fall through */
 	default:
 		end = put_made_name(n->room, e);
 		n->text = n->room;

@@ -33,6 +33,9 @@ enum field_type {
 	FIELD_NVTX_DOMAIN,   /* u32 */
 	FIELD_NVTX_CATEGORY, /* u32 */
 	FIELD_NVTX_PAYLOAD,  /* as text, whatever its type */
+	FIELD_MODULE_OP,     /* u8 */
+	FIELD_PC_KIND,	     /* u8 */
+	FIELD_STALL,	     /* u32: of a pc_sample */
 };
 
 struct field {

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/inject/cupti_callback.h"
+
+#include "src/inject/cupti_module.h"
+#include "src/inject/cupti_release.h"
+#include "src/inject/guard.h"
+
+void CUPTIAPI cuprobe_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+			       const void *data)
+{
+	struct cuprobe_guard guard;
+
+	(void)user;
+	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+		cuprobe_release_callback(domain, cbid, data);
+	} else if (domain == CUPTI_CB_DOMAIN_RESOURCE && cuprobe_guard_enter(&guard)) {
+		cuprobe_module_callback(cbid, data);
+		cuprobe_guard_leave(&guard);
+	}
+}
