@@ -10,6 +10,7 @@
 #include "src/inject/cupti_layout.h"
 #include "src/inject/info.h"
 #include "src/inject/strings.h"
+#include "src/inject/thread.h"
 
 void cuprobe_decode_sync(const __u8 *r, __u32 bytes)
 {
@@ -72,6 +73,8 @@ static void api_decode(const __u8 *r, __u32 domain)
 	__u32 name;
 	struct cuprobe_api *out;
 
+	if (cuprobe_thread_is_ours(cuprobe_api_thread(r))) /* not the program's */
+		return;
 	if (!cuprobe_record_times(CUPROBE_PROBE_api, &start, &end))
 		return;
 	name = api_name(domain, cuprobe_api_cbid(r));

@@ -5,17 +5,38 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "src/inject/clock.h"
 
 /* Mostly untouched address space: CUPTI's calls run on it, and big programs put much TLS there. */
 #define STACK_BYTES (2u << 20)
 
-static atomic_uint started; /* only a count; it orders nothing */
+#define THREADS_MOST 16u
+
+static atomic_uint started;		      /* only a count; it orders nothing */
+static atomic_uint begun, tids[THREADS_MOST]; /* values of their own: relaxed is enough */
 
 __u32 cuprobe_thread_started(void)
 {
 	return atomic_load_explicit(&started, memory_order_relaxed);
+}
+
+bool cuprobe_thread_is_ours(__u32 tid)
+{
+	for (__u32 i = 0; i < THREADS_MOST; i++) {
+		if (tid && atomic_load_explicit(&tids[i], memory_order_relaxed) == tid)
+			return true;
+	}
+	return false;
+}
+
+static void *thread_main(void *body)
+{
+	__u32 place = atomic_fetch_add_explicit(&begun, 1, memory_order_relaxed);
+
+	atomic_store_explicit(&tids[place % THREADS_MOST], (__u32)gettid(), memory_order_relaxed);
+	return ((void *(*)(void *))body)(NULL);
 }
 
 int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(void *))
@@ -28,7 +49,7 @@ int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(
 	pthread_attr_init(&attr);
 	pthread_attr_setsigmask_np(&attr, &all);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	err = pthread_create(ret_thread, &attr, body, NULL);
+	err = pthread_create(ret_thread, &attr, thread_main, (void *)body);
 	pthread_attr_destroy(&attr);
 	if (!err) {
 		pthread_setname_np(*ret_thread, name);

@@ -12,6 +12,9 @@
 /* 0 or -errno. */
 int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(void *));
 
+/* Whether that is one of them, by the kernel's thread id. */
+bool cuprobe_thread_is_ours(__u32 tid);
+
 /* How many were started. */
 __u32 cuprobe_thread_started(void);
 

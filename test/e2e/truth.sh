@@ -26,6 +26,11 @@ MOCK_TEARDOWN=late whole 0 "" loop -q -n 2000 -t2
 whole 0 "complete threads=8 order=random" loop -q -n 10000 -t4 -r 10000
 whole 0 "complete late=40 threads=3 order=random" loop -q -n 3000 -t3 --copy-every=7
 
+# What the library itself calls is not what the program did.
+recorded -- "$app" loop -q -n 10 || fail "loop"
+grep -q "cuLaunchKernel" out || fail "no calls"
+grep -q "cuDriverGetVersion" out && fail "the library's own calls are told"
+
 # What CUDA still took at the end had no time to be done: no record of it was made.
 recorded -- "$app" exit-busy -q -n 200 -t2 || fail "exit-busy"
 is_accounted_for || fail "exit-busy"
