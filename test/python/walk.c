@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the library reads of the thread that calls, for frames.py. */
+#include <execinfo.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "src/inject/notice.h"
+#include "src/inject/python.h"
+#include "src/inject/python_texts.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+#define NATIVE 8192 /* native frames */
+
+EXPORTED void look(void);
+EXPORTED int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations);
+EXPORTED const char *text(unsigned number);
+EXPORTED int notice(char *ret, int bytes);
+EXPORTED double walk_ns(struct cuprobe_python_frame *frames, int most, int times);
+
+void look(void)
+{
+	cuprobe_python_look();
+}
+
+/* The frames, and how many evaluation loops are on the native stack. */
+int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations)
+{
+	void *pcs[NATIVE];
+	int native = backtrace(pcs, NATIVE);
+
+	*ret_evaluations = 0;
+	for (int i = 0; i < native; i++)
+		*ret_evaluations += cuprobe_python_evaluates((__u64)pcs[i] - 1);
+	return (int)cuprobe_python_walk(frames, (__u32)most);
+}
+
+const char *text(unsigned number)
+{
+	return cuprobe_python_text_get(number);
+}
+
+/* The next message; 0 when there is none. */
+int notice(char *ret, int bytes)
+{
+	struct cuprobe_notice n;
+
+	if (!cuprobe_notice_take(&n))
+		return 0;
+	return snprintf(ret, (size_t)bytes, "%s", n.text);
+}
+
+/* How long a walk takes, on the mean. */
+double walk_ns(struct cuprobe_python_frame *frames, int most, int times)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (int i = 0; i < times; i++)
+		cuprobe_python_walk(frames, (__u32)most);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
+	       times;
+}
