@@ -294,6 +294,15 @@ static int tries_again_while_threads_run_case(void)
 	pointer_set(&cframe, 0, &table);
 	FAIL_UNLESS(!walk(f, 8));
 	interpreter_set();
+	pointer_set(&code[0], 8, PyBytes_Type);
+	FAIL_UNLESS(!walk(f, 8));
+	interpreter_set();
+	pointer_set(&name, 8, PyBytes_Type);
+	FAIL_UNLESS(!walk(f, 8));
+	interpreter_set();
+	pointer_set(&frames[3], 56, code[1].bytes + 192 + 40);
+	FAIL_UNLESS(!walk(f, 8));
+	interpreter_set();
 	FAIL_UNLESS(walk(f, 8) == 3);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,8 +14,8 @@
 
 #include "src/inject/python_lines.h"
 
-#define THREADS 8
-#define SHARED 500 /* texts that all threads add */
+#define THREADS 2
+#define SHARED 2000 /* texts that all threads add */
 
 static __u32 add(const char *text)
 {
@@ -55,6 +56,7 @@ static void writes_utf8_of_all_widths(void **state)
 }
 
 static __u32 numbers[THREADS][SHARED];
+static atomic_int waiting[SHARED]; /* spun on, so that all go on at the same time */
 
 static void *texts_add(void *arg)
 {
@@ -63,6 +65,9 @@ static void *texts_add(void *arg)
 
 	for (int i = 0; i < SHARED; i++) {
 		snprintf(text, sizeof(text), "function %d", i);
+		atomic_fetch_add(&waiting[i], 1);
+		while (atomic_load(&waiting[i]) < THREADS)
+			;
 		mine[i] = add(text);
 	}
 	return NULL;
