@@ -18,9 +18,10 @@ struct entry {
 	atomic_ullong identity;
 	atomic_ullong names; /* function in the lower half, file in the upper */
 	atomic_ullong line;
+	__u64 reserved; /* two are a cache line */
 };
 
-static struct entry cache[SETS][WAYS];
+static struct entry cache[SETS][WAYS] __attribute__((aligned(64)));
 
 static bool is_a(const char *object, const char *type)
 {
@@ -46,16 +47,19 @@ static __u64 text_sample(const struct python_interpreter *p, const struct python
 static __u64 bytes_sample(const struct python_interpreter *p, const char *object)
 {
 	const char *data = object + PYTHON_BYTES_DATA;
-	__u64 bytes, step;
+	__u64 bytes, step, sample;
 
 	if (!is_a(object, p->bytes_type))
 		return 0;
 	bytes = python_word(object, PYTHON_OBJECT_SIZE);
-	step = bytes < 8 ? 0 : (bytes - 8) / 4;
-	return tail_sample(data, bytes) + bytes + python_word(data, 0) * 0xd6e8feb86659fd93ull +
-	       python_word(data, step) * 0xca5a826395121157ull +
-	       python_word(data, 2 * step) * 0x7b1c583cb6db1a43ull +
-	       python_word(data, 3 * step) * 0xac9a4d0aed5d1a9bull;
+	sample = tail_sample(data, bytes) + bytes;
+	step = (bytes - 8) / 4;
+	if (bytes >= 8)
+		sample += python_word(data, 0) * 0xd6e8feb86659fd93ull +
+			  python_word(data, step) * 0xca5a826395121157ull +
+			  python_word(data, 2 * step) * 0x7b1c583cb6db1a43ull +
+			  python_word(data, 3 * step) * 0xac9a4d0aed5d1a9bull;
+	return sample;
 }
 
 /*
@@ -106,6 +110,16 @@ static inline bool entry_read(struct entry *e, __u64 identity, struct python_sou
 		return false;
 	*ret = (struct python_source){(__u32)names, (__u32)(names >> 32), (__u32)line};
 	return true;
+}
+
+/* A free entry, or else the one that the identity says. */
+static struct entry *entry_choose(struct entry *set, __u64 identity)
+{
+	for (__u32 way = 0; way < WAYS; way++) {
+		if (!atomic_load_explicit(&set[way].identity, memory_order_relaxed))
+			return &set[way];
+	}
+	return &set[identity >> 63];
 }
 
 static void entry_write(struct entry *e, __u64 identity, const struct python_source *s)
@@ -160,5 +174,5 @@ void cuprobe_python_source(const struct python_interpreter *p, const struct pyth
 	ret->function = text_read(p, l, python_pointer(code, l->code_name));
 	ret->file = text_read(p, l, python_pointer(code, l->code_file));
 	ret->line = line_read(p, l, code, place);
-	entry_write(&set[identity >> 63], identity, ret);
+	entry_write(entry_choose(set, identity), identity, ret);
 }

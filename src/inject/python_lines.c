@@ -5,7 +5,7 @@ struct cursor {
 	const __u8 *at, *end;
 };
 
-static __s32 lnotab_line(struct cursor c, __s32 line, __s64 place)
+static __s64 lnotab_line(struct cursor c, __s64 line, __s64 place)
 {
 	__s64 address = 0;
 
@@ -20,7 +20,7 @@ static __s32 lnotab_line(struct cursor c, __s32 line, __s64 place)
 
 #define NO_LINE -128 /* in a table of 3.10 */
 
-static __s32 line_table_line(struct cursor c, __s32 line, __s64 place)
+static __s64 line_table_line(struct cursor c, __s64 line, __s64 place)
 {
 	__s64 address = 0;
 
@@ -80,7 +80,7 @@ static __s32 location_delta(__u8 kind, struct cursor *c)
 	}
 }
 
-static __s32 locations_line(struct cursor c, __s32 line, __s64 place)
+static __s64 locations_line(struct cursor c, __s64 line, __s64 place)
 {
 	__s64 address = 0;
 
@@ -101,7 +101,7 @@ __u32 cuprobe_python_line(enum python_lines kind, const __u8 *table, size_t byte
 			  __s64 place)
 {
 	struct cursor c = {table, table + bytes};
-	__s32 line = first_line;
+	__s64 line = first_line;
 
 	if (place >= 0 && kind == PYTHON_LNOTAB)
 		line = lnotab_line(c, line, place);
@@ -109,5 +109,5 @@ __u32 cuprobe_python_line(enum python_lines kind, const __u8 *table, size_t byte
 		line = line_table_line(c, line, place);
 	else if (place >= 0)
 		line = locations_line(c, line, place);
-	return line > 0 ? (__u32)line : 0;
+	return line > 0 && line <= 0x7fffffff ? (__u32)line : 0;
 }

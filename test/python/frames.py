@@ -16,18 +16,11 @@ import gc
 import operator
 import re
 import sys
+import sysconfig
 import threading
 import time
 
-try:
-    import sysconfig
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        FREE_THREADING = True
-    else:
-        FREE_THREADING = False
-except ImportError:
-    FREE_THREADING = False
-
+FREE_THREADING = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 MOST = 4096
 QUALIFIED = sys.version_info >= (3, 11)
 SHARED = sys.version_info >= (3, 11)  # several frames in one evaluation loop
@@ -40,7 +33,6 @@ class Frame(ctypes.Structure):
 def library(load):
     lib = load(sys.argv[1])
     lib.text.restype = ctypes.c_char_p
-    lib.walk_ns.restype = ctypes.c_double
     return lib
 
 
@@ -391,18 +383,6 @@ def limited():
         failures.append("more frames than there was room for")
 
 
-def price():
-    def at(depth):
-        if depth:
-            return at(depth - 1)
-        frames = (Frame * MOST)()
-        loops = ctypes.c_int()
-        count = LIB.capture(frames, MOST, ctypes.byref(loops))
-        return min(LIB.walk_ns(frames, MOST, 2000) for _ in range(20)) / count
-
-    return at(60)
-
-
 def messages():
     text = ctypes.create_string_buffer(400)
     said = []
@@ -445,8 +425,7 @@ def main():
     if failures:
         print(f"{name}: {len(failures)} failures, the first are:", *failures[:10], sep="\n  ")
         return 1
-    cost = "" if FREE_THREADING else f", {price():.1f} ns a frame"
-    print(f"{name}: {counts['stacks']} stacks, {counts['frames']} frames equal{cost}")
+    print(f"{name}: {counts['stacks']} stacks, {counts['frames']} frames equal")
     if not FREE_THREADING:
         left_running()
     return 0

@@ -2,7 +2,6 @@
 /* What the library reads of the thread that calls, for frames.py. */
 #include <execinfo.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "src/inject/notice.h"
 #include "src/inject/python.h"
@@ -15,7 +14,6 @@ EXPORTED void look(void);
 EXPORTED int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations);
 EXPORTED const char *text(unsigned number);
 EXPORTED int notice(char *ret, int bytes);
-EXPORTED double walk_ns(struct cuprobe_python_frame *frames, int most, int times);
 
 void look(void)
 {
@@ -47,17 +45,4 @@ int notice(char *ret, int bytes)
 	if (!cuprobe_notice_take(&n))
 		return 0;
 	return snprintf(ret, (size_t)bytes, "%s", n.text);
-}
-
-/* How long a walk takes, on the mean. */
-double walk_ns(struct cuprobe_python_frame *frames, int most, int times)
-{
-	struct timespec from, to;
-
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	for (int i = 0; i < times; i++)
-		cuprobe_python_walk(frames, (__u32)most);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
-	       times;
 }
