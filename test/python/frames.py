@@ -383,6 +383,33 @@ def limited():
         failures.append("more frames than there was room for")
 
 
+def found():
+    """Waits until the library has found the interpreter, whose threads do not rest meanwhile."""
+    frames = (Frame * 8)()
+    loops = ctypes.c_int()
+    busy = [threading.Thread(target=functools.partial(churn, 0.3)) for _ in range(3)]
+    for t in busy:
+        t.start()
+    LIB.look_beside()
+    deadline = time.monotonic() + 5
+    while not LIB.capture(frames, 8, ctypes.byref(loops)) and time.monotonic() < deadline:
+        churn(0.01)
+        if FREE_THREADING:
+            break
+    for t in busy:
+        t.join()
+
+
+def churn(seconds):
+    """Runs with deep and shallow stacks, and never gives the GIL away of its own."""
+    def deep(depth):
+        return deep(depth - 1) if depth else sum(i for i in range(30))
+
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        deep(20)
+
+
 def messages():
     text = ctypes.create_string_buffer(400)
     said = []
@@ -409,7 +436,7 @@ CASES = [plain, lines, generators, lambda: asyncio.run(asynchronous()), comprehe
 
 
 def main():
-    LIB.look()
+    found()
     said = messages()
     if FREE_THREADING:
         if len(said) != 1 or "free-threading" not in said[0]:

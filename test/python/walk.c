@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the library reads of the thread that calls, for frames.py. */
 #include <execinfo.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "src/inject/notice.h"
 #include "src/inject/python.h"
@@ -10,14 +12,29 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define NATIVE 8192 /* native frames */
 
-EXPORTED void look(void);
+EXPORTED int look_beside(void);
 EXPORTED int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations);
 EXPORTED const char *text(unsigned number);
 EXPORTED int notice(char *ret, int bytes);
 
-void look(void)
+/* As the control thread does, which is no thread of Python's: again and again. */
+static void *looks(void *unused)
 {
-	cuprobe_python_look();
+	const struct timespec pause = {.tv_nsec = 10000000};
+
+	(void)unused;
+	for (;;) {
+		cuprobe_python_look();
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+int look_beside(void)
+{
+	pthread_t thread;
+
+	return pthread_create(&thread, NULL, looks, NULL);
 }
 
 /* The frames, and how many evaluation loops are on the native stack. */

@@ -23,6 +23,7 @@
 #include "src/inject/python_check.h"
 #include "src/inject/python_code.h"
 #include "src/inject/python_layout.h"
+#include "src/inject/python_splice.h"
 #include "src/inject/python_texts.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -387,6 +388,53 @@ static int believes_no_offsets_of_another_version_case(void)
 	return 0;
 }
 
+#define LOOP 0x5000 /* where the evaluation loop is */
+
+static const struct cuprobe_python_frame python[] = {
+	{.line = 1, .evaluation = 0},
+	{.line = 2, .evaluation = 0},
+	{.line = 3, .evaluation = 2},
+	{.line = 4, .evaluation = 3},
+};
+
+/* Frames in words: pcs of native ones in hexadecimal, lines of Python ones as L1. */
+static void assert_spliced(const char *expected, __u32 most, __u32 python_count,
+			   const struct cuprobe_frame *native, __u32 native_count)
+{
+	struct cuprobe_frame spliced[16];
+	char text[200] = "";
+	__u32 count =
+		cuprobe_python_splice(spliced, most, native, native_count, python, python_count);
+
+	for (__u32 i = 0; i < count; i++) {
+		size_t at = strlen(text);
+
+		if (spliced[i].kind == CUPROBE_FRAME_PYTHON)
+			snprintf(text + at, sizeof(text) - at, " L%u", spliced[i].line);
+		else
+			snprintf(text + at, sizeof(text) - at, " %llx", spliced[i].pc);
+	}
+	assert_string_equal(text, expected);
+}
+
+static void puts_frames_where_their_loops_are(void **state)
+{
+	static const struct cuprobe_frame native[] = {
+		{.pc = 0x10, .kind = 1},     {.pc = LOOP + 9, .kind = 1},
+		{.pc = 0x20, .kind = 1},     {.pc = LOOP + 256, .kind = 1},
+		{.pc = LOOP, .kind = 1},     {.pc = LOOP + 8, .kind = 3},
+		{.pc = LOOP + 7, .kind = 1}, {.pc = 0x30, .kind = 1},
+	};
+
+	(void)state;
+	cuprobe_python_evaluation[0] = (struct python_piece){LOOP, 256};
+	assert_spliced(" 10 L1 L2 20 5100 5000 L3 L4 30", 16, 4, native, 8);
+	assert_spliced(" 10 5009 20 5100 5000 5008 5007 30", 16, 0, native, 8);
+	assert_spliced(" 10 L1 L2 20 L3 L4", 16, 4, native, 3); /* cut */
+	assert_spliced(" 10 L1 L2 20", 4, 4, native, 8);
+	assert_spliced(" L1 L2 L3 L4", 16, 4, native, 0);
+}
+
 #define CASE(name)                                                                                 \
 	static void name(void **state)                                                             \
 	{                                                                                          \
@@ -423,6 +471,7 @@ int main(void)
 		cmocka_unit_test(follows_the_offsets_of_3_14),
 		cmocka_unit_test(believes_no_senseless_offsets),
 		cmocka_unit_test(believes_no_offsets_of_another_version),
+		cmocka_unit_test(puts_frames_where_their_loops_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
