@@ -11,7 +11,7 @@ interpreters() # paths, one a line
 	tr ' ' '\n' <<<"${PYTHONS:-}"
 	for minor in 9 10 11 12 13 14; do
 		printf '%s\n' /usr/bin/python3.$minor /usr/local/bin/python3.$minor \
-			"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.$minor.*/bin/python3.$minor{,t}
+			"${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.$minor.*/bin/python3."$minor"{,t}
 	done
 }
 
