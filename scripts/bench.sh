@@ -28,7 +28,7 @@ if [ "${2:-}" = sustained ]; then
 	exit
 fi
 failed=0
-for name in pool probe_cost nvtx python_walk transport decode; do
+for name in pool unwind probe_cost nvtx python_walk transport decode; do
 	[ -x "$programs/$name" ] || continue
 	echo "== $name"
 	status=0
