@@ -412,7 +412,7 @@ enum cuprobe_status_type {
 struct cuprobe_status_state {
 	__u32 state;	     /* enum cuprobe_state */
 	__u32 detail;	     /* string id: the rival's name, the reason of a failure; 0 none */
-	__u32 active_probes; /* bit n: collection for probe n is on */
+	__u32 active_probes; /* bit n: collection for probe n, which has a reader, is on */
 };
 
 /* Something did not work, or works in another way than asked for. */

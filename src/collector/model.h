@@ -48,6 +48,8 @@ struct process {
 	__u32 image;  /* 0, 1, ...: execs with the library; string ids start anew with each */
 	__u32 state;  /* enum cuprobe_state, as last told */
 	__u32 states; /* bit n: was told of state n */
+	__u32 active_probes;   /* as last told: what CUPTI collects for readers of the native probes
+				*/
 	__u64 unknown_batches; /* of probes that only a newer cuprobe knows */
 	bool info_known;
 	struct cuprobe_info_process info;

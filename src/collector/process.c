@@ -211,6 +211,7 @@ int process_set_status(struct process *p, const struct cuprobe_status *status)
 	switch (status->type) {
 	case CUPROBE_STATUS_STATE:
 		p->state = status->state.state;
+		p->active_probes = status->state.active_probes;
 		p->states |= p->state < 32 ? 1u << p->state : 0;
 		return 0;
 	case CUPROBE_STATUS_MESSAGE:

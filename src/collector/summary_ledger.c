@@ -54,9 +54,10 @@ static __u64 process_cupti_dropped(const struct process *p)
 }
 
 /*
- * The library's last words are a ledger of all that it sent and that it is dormant, at the end of
- * the recording or of the process. Its own account of `status` cannot be up to date; and what does
- * not even say what process it is keeps no ledger.
+ * The library's last words are a ledger of all that it sent and that it collects nothing, at the
+ * end of the recording or of the process; it may stay active for readers of other providers. Its
+ * own account of `status` cannot be up to date; and what does not even say what process it is keeps
+ * no ledger.
  */
 static bool process_left_silently(const struct process *p)
 {
@@ -66,7 +67,7 @@ static bool process_left_silently(const struct process *p)
 		if (probe != CUPROBE_PROBE_status && l->delivered > l->library.produced)
 			return p->info_known;
 	}
-	return p->state == CUPROBE_STATE_ACTIVE;
+	return p->state == CUPROBE_STATE_ACTIVE && p->active_probes;
 }
 
 static void ledger_row(struct table *t, const struct process *p, unsigned int probe)

@@ -8,6 +8,7 @@
 
 #include "src/inject/clock.h"
 #include "src/inject/cupti_buffers.h"
+#include "src/inject/cupti_calls.h"
 #include "src/inject/cupti_kinds.h"
 #include "src/inject/cupti_module.h"
 #include "src/inject/cupti_release.h"
@@ -17,6 +18,7 @@
 #include "src/inject/notice.h"
 #include "src/inject/nvtx.h"
 #include "src/inject/outlet.h"
+#include "src/inject/parca.h"
 #include "src/inject/process.h"
 #include "src/inject/pump.h"
 #include "src/inject/thread.h"
@@ -60,10 +62,12 @@ static void state_set(enum cuprobe_state to, const char *detail)
 	cuprobe_pump_wake();
 }
 
-/* The wanted probes that CUPTI is needed for. */
+/* What is wanted of CUPTI. */
 static __u32 collectable(void)
 {
-	return cuda ? wanted & cuprobe_kinds_probes : 0;
+	return cuda ? wanted & (cuprobe_kinds_probes | CUPROBE_PARCA_LAUNCHES |
+				CUPROBE_PARCA_KERNELS)
+		    : 0;
 }
 
 static void helpers_start(void)
@@ -105,10 +109,10 @@ static void fail(int err, const char *detail)
  * A CUPTI that came late tells the devices at once. When not even that arrives, it accepts
  * everything and delivers nothing, as one that is older than the driver does.
  */
-static void silence_begin(bool cuda_up)
+static void silence_begin(bool expected)
 {
 	completed_before = cuprobe_buffers_count();
-	silence_ns = cuda_up ? cuprobe_clock_now() + SILENCE_NS : 0;
+	silence_ns = expected ? cuprobe_clock_now() + SILENCE_NS : 0;
 }
 
 static void silence_watch(void)
@@ -128,14 +132,18 @@ static void active_set(__u32 now_active)
 	state_set(CUPROBE_STATE_ACTIVE, NULL);
 }
 
-/* Makes CUPTI collect what is wanted; returns the probes of which something is on. */
+/*
+ * Makes CUPTI collect what is wanted, launches last: one that is told of has its kernels. Returns
+ * the probes, of those that have a consumer, of which something is on.
+ */
 static __u32 collection_apply(bool cuda_up)
 {
 	__u32 data = collectable(), on = cuprobe_kinds_apply(data, cuda_up);
 
 	if (cuprobe_module_apply(data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_module)))
 		on |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_module);
-	return on;
+	cuprobe_calls_show_launches(data & CUPROBE_PARCA_LAUNCHES);
+	return on & cuprobe_outlet_wanted();
 }
 
 static void activate(bool cuda_up)
@@ -154,16 +162,30 @@ static void activate(bool cuda_up)
 		fail(err, detail);
 		return;
 	}
-	silence_begin(cuda_up);
+	silence_begin(cuda_up && wanted & cuprobe_kinds_probes);
 	cuprobe_flush_periodic(true);
 	active_set(collection_apply(cuda_up));
+}
+
+/* Who reads that some probes are no longer collected for has read their last ledgers before. */
+static bool accounts_are_out(__u32 left_probes)
+{
+	static __u32 asked; /* ticket; 0 none */
+
+	if (left_probes && !asked)
+		asked = cuprobe_pump_drain();
+	if (left_probes && !cuprobe_pump_drained(asked))
+		return false;
+	asked = 0;
+	return true;
 }
 
 static void collect(void)
 {
 	__u32 now_active = collection_apply(true);
 
-	if (now_active != active || state != CUPROBE_STATE_ACTIVE)
+	if ((now_active != active && accounts_are_out(active & ~now_active)) ||
+	    state != CUPROBE_STATE_ACTIVE)
 		active_set(now_active);
 	silence_watch();
 }
@@ -172,6 +194,7 @@ static void release_begin(void)
 {
 	cuprobe_flush_periodic(false);
 	cuprobe_module_apply(false);
+	cuprobe_calls_show_launches(false);
 	way = cuprobe_release_way();
 	if (way != CUPROBE_WAY_FINALIZE_KINDS_ON && !cuprobe_kinds_stop(false))
 		way = CUPROBE_WAY_UNSUBSCRIBE; /* finalising with kinds on can crash other threads
@@ -281,7 +304,7 @@ static void control_step(void)
 
 static void wanted_look(void)
 {
-	__u32 now_wanted = cuprobe_outlet_wanted();
+	__u32 now_wanted = cuprobe_outlet_wanted() | cuprobe_parca_look();
 
 	if (now_wanted == wanted)
 		return;

@@ -12,6 +12,7 @@
 #include "src/inject/cupti_session.h"
 #include "src/inject/ledger.h"
 #include "src/inject/outlet.h"
+#include "src/inject/parca_kernels.h"
 #include "src/inject/strings.h"
 
 #define SLACK_NS 1000000000ull /* that far outside the session a time is still believed */
@@ -60,6 +61,7 @@ static struct ready {
 	__u32 bytes;
 	__u16 probe;
 	bool wanted;
+	bool parca; /* kernels that consumers of the provider parcagpu want */
 } ready[KINDS];
 
 static __u32 record_kind(const __u8 *record)
@@ -83,6 +85,7 @@ static __u32 record_bytes(__u32 kind, const struct cuprobe_layout *layout)
 static void ready_make(const struct cuprobe_layout *layout)
 {
 	__u32 wanted = cuprobe_outlet_wanted() | CUPROBE_PROBE_BIT(CUPROBE_PROBE_info);
+	bool parca = cuprobe_parca_kernels_begin();
 
 	for (__u32 kind = 0; kind < KINDS; kind++)
 		ready[kind] = (struct ready){
@@ -90,6 +93,7 @@ static void ready_make(const struct cuprobe_layout *layout)
 			.bytes = record_bytes(kind, layout),
 			.probe = handlers[kind].probe,
 			.wanted = wanted >> handlers[kind].probe & 1,
+			.parca = parca && handlers[kind].decode == cuprobe_decode_kernel,
 		};
 }
 
@@ -109,9 +113,11 @@ static void record_take(const __u8 *record, const __u8 *end)
 		cuprobe_ledger_unknown_add(1);
 		return;
 	}
+	if (how->parca)
+		cuprobe_parca_kernel(record);
 	if (how->wanted) {
 		how->decode(record, how->bytes);
-	} else {
+	} else if (!how->parca) {
 		cuprobe_ledger[how->probe].decoded++;
 		cuprobe_ledger[how->probe].discarded++;
 	}

@@ -9,6 +9,7 @@
 #include "src/inject/cupti_release.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
+#include "src/inject/parca.h"
 
 #define RETRY_FIRST_NS 1000000000ull
 #define RETRY_LAST_NS 60000000000ull
@@ -194,24 +195,25 @@ static void refusals_report(void)
 }
 
 /* Of interest once the program is seen to use graphs. */
-static void kind_comes_late(struct kind *kind)
+static void graphs_stay_nodes(struct kind *kind, bool nodes)
 {
 	if (kind->refusals || !cuprobe_release_saw_graphs())
 		return;
 	kind->refusals = 1;
 	cuprobe_notice_message(
 		CUPROBE_NOTE, 0,
-		"start the program with a recorder attached (cuprobe record -- CMD)",
-		"CUDA graphs are recorded node by node: CUPTI can trace them as a whole "
-		"only from the start of a program");
+		nodes ? NULL : "start the program with a recorder attached (cuprobe record -- CMD)",
+		"CUDA graphs are recorded node by node: %s",
+		nodes ? "a reader of the provider parcagpu needs their kernels"
+		      : "CUPTI can trace them as a whole only from the start of a program");
 }
 
-static void kind_switch_on(struct kind *kind, bool cuda_up)
+static void kind_switch_on(struct kind *kind, bool nodes, bool cuda_up)
 {
 	CUptiResult result;
 
-	if (kind->needs_start && cuda_up) {
-		kind_comes_late(kind);
+	if (kind->needs_start && (cuda_up || nodes)) {
+		graphs_stay_nodes(kind, nodes);
 		return;
 	}
 	if ((kind->needs_cuda && !cuda_up) ||
@@ -249,7 +251,7 @@ __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up)
 		struct kind *kind = &kinds[i];
 
 		if (!kind->on && (kind->probes & wanted_probes))
-			kind_switch_on(kind, cuda_up);
+			kind_switch_on(kind, wanted_probes & CUPROBE_PARCA_KERNELS, cuda_up);
 		else if (kind->on && !(kind->probes & wanted_probes))
 			kind_switch_off(kind);
 		if (kind->on && kind->probes != ALL_PROBES)

@@ -17,6 +17,7 @@ extern const __u32 cuprobe_kinds_probes;
  * Switches the kinds behind the wanted probes on and all others off. A kind that CUPTI refuses is
  * reported once and tried again later; the rest goes on. `cuda_up` is false inside cuInit(), where
  * what needs a driver is left for the next call. Returns the probes of which something is on.
+ * CUDA graphs are traced node by node while CUPROBE_PARCA_KERNELS is among what is wanted.
  */
 __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up);
 

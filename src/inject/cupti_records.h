@@ -45,16 +45,21 @@ static inline __u64 cuprobe_record_time(__u64 cupti_ns)
 	return cupti_ns ? cupti_ns + cuprobe_decoding.offset_ns : 0;
 }
 
-/* Moves both times to our clock; false, and the record counts as invalid, when they make no sense.
- */
-static inline bool cuprobe_record_times(__u32 probe, __u64 *start, __u64 *end)
+/* Moves both times to our clock; false when they make no sense. */
+static inline bool cuprobe_record_times_move(__u64 *start, __u64 *end)
 {
 	bool known = *start != 0;
 
 	*start += cuprobe_decoding.offset_ns;
 	*end += cuprobe_decoding.offset_ns;
-	if (known && *start > cuprobe_decoding.earliest_ns && *end >= *start &&
-	    *end <= cuprobe_decoding.latest_ns)
+	return known && *start > cuprobe_decoding.earliest_ns && *end >= *start &&
+	       *end <= cuprobe_decoding.latest_ns;
+}
+
+/* The same, and the record counts as invalid then. */
+static inline bool cuprobe_record_times(__u32 probe, __u64 *start, __u64 *end)
+{
+	if (cuprobe_record_times_move(start, end))
 		return true;
 	cuprobe_ledger[probe].decoded++;
 	cuprobe_ledger[probe].invalid++;

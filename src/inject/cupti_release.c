@@ -9,10 +9,10 @@
 #include "src/inject/control.h"
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_buffers.h"
+#include "src/inject/cupti_calls.h"
 #include "src/inject/cupti_gate.h"
 #include "src/inject/cupti_kinds.h"
 #include "src/inject/env.h"
-#include "src/inject/guard.h"
 #include "src/inject/notice.h"
 
 #define VERSION_12_0 19u /* cuptiGetVersion() of the first that is known to finalise safely */
@@ -47,53 +47,16 @@ static CUptiResult finalize_result; /* released by `finalized` */
 
 static CUpti_SubscriberHandle subscriber;
 
-/* Calls that are watched while CUPTI is used: what launches graphs, and what may last for long. */
-static const struct watched_call {
-	CUpti_CallbackId cbid;
-	bool graph;
-} watched_calls[] = {
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphUpload, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz, true},
-	{CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize, false},
-	{CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize, false},
-	{CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize, false},
-	{CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz, false},
-	{CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2, false},
-	{CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2_ptds, false},
-};
-
-#define WATCHED_CALLS (sizeof(watched_calls) / sizeof(watched_calls[0]))
-
-static bool is_graph_call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
-{
-	for (size_t i = 0; domain == CUPTI_CB_DOMAIN_DRIVER_API && i < WATCHED_CALLS; i++) {
-		if (cbid == watched_calls[i].cbid)
-			return watched_calls[i].graph;
-	}
-	return false;
-}
-
-static void calls_watch(void)
-{
-	for (size_t i = 0; i < WATCHED_CALLS; i++)
-		cuprobe_cupti.EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API,
-					     watched_calls[i].cbid);
-}
-
 static void caller_note(void)
 {
-	pthread_t self = pthread_self(), only = 0;
+	pthread_t self = pthread_self();
+	pthread_t only = atomic_load_explicit(&only_caller, memory_order_relaxed);
 
-	if (!atomic_compare_exchange_strong_explicit(&only_caller, &only, self,
-						     memory_order_relaxed, memory_order_relaxed) &&
-	    !pthread_equal(only, self))
+	if (!only && atomic_compare_exchange_strong_explicit(
+			     &only_caller, &only, self, memory_order_relaxed, memory_order_relaxed))
+		return;
+	if (!pthread_equal(only, self) &&
+	    !atomic_load_explicit(&several_callers, memory_order_relaxed))
 		atomic_store_explicit(&several_callers, true, memory_order_relaxed);
 }
 
@@ -119,7 +82,7 @@ static bool finalize_is_due(void)
 	       cuprobe_gate_close(armed);
 }
 
-static void finalize_now(void)
+void cuprobe_release_finalize(void)
 {
 	int saved_errno = errno;
 
@@ -131,33 +94,20 @@ static void finalize_now(void)
 	errno = saved_errno;
 }
 
-/*
- * Runs on application threads: for the watched calls, and for all while a release waits for one.
- * NVIDIA documents the exit of an API call as the safe place for cuptiFinalize(). CUPTI hands
- * buffers back meanwhile, so that the guard is left before.
- */
-void cuprobe_release_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
-			      const CUpti_CallbackData *call)
+/* NVIDIA documents the exit of an API call as the safe place for cuptiFinalize(). */
+bool cuprobe_release_call(const CUpti_CallbackData *call, bool uses_graph)
 {
-	struct cuprobe_guard guard;
-	bool due;
-
-	if (!cuprobe_guard_enter(&guard))
-		return;
-	if (is_graph_call(domain, cbid))
+	if (uses_graph)
 		atomic_store_explicit(&graphs, true, memory_order_relaxed);
 	caller_note();
-	due = call->callbackSite == CUPTI_API_EXIT && finalize_is_due();
-	cuprobe_guard_leave(&guard);
-	if (due)
-		finalize_now();
+	return call->callbackSite == CUPTI_API_EXIT && finalize_is_due();
 }
 
 void cuprobe_release_prepare(CUpti_SubscriberHandle of)
 {
 	subscriber = of;
 	atomic_store_explicit(&finalized, false, memory_order_relaxed);
-	calls_watch();
+	cuprobe_calls_begin(of);
 }
 
 static bool can_finalize(void)
@@ -193,17 +143,6 @@ enum cuprobe_release_way cuprobe_release_way(void)
 	return CUPROBE_WAY_UNSUBSCRIBE;
 }
 
-static CUptiResult callbacks_switch(uint32_t on)
-{
-	CUptiResult driver = cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
-	CUptiResult runtime =
-		cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
-
-	if (!on)
-		calls_watch();
-	return driver == CUPTI_SUCCESS ? CUPTI_SUCCESS : runtime;
-}
-
 /* Callbacks are on before the gate is armed: from then on CUPTI may be gone at any moment. */
 void cuprobe_release_begin(enum cuprobe_release_way way)
 {
@@ -212,7 +151,8 @@ void cuprobe_release_begin(enum cuprobe_release_way way)
 			 ? CUPROBE_GATE_FOR_ONE
 			 : CUPROBE_GATE_FOR_ANY;
 	atomic_store_explicit(&watched_until_ns, 0, memory_order_relaxed);
-	finalizing = way != CUPROBE_WAY_UNSUBSCRIBE && callbacks_switch(1) == CUPTI_SUCCESS;
+	finalizing =
+		way != CUPROBE_WAY_UNSUBSCRIBE && cuprobe_calls_show_all(true) == CUPTI_SUCCESS;
 	if (finalizing)
 		cuprobe_gate_arm(arming);
 }
@@ -271,7 +211,7 @@ bool cuprobe_release_cancel(void)
 	if (!cuprobe_gate_disarm())
 		return false;
 	if (finalizing)
-		callbacks_switch(0);
+		cuprobe_calls_show_all(false);
 	finalizing = false;
 	return true;
 }

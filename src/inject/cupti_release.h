@@ -15,9 +15,12 @@ enum cuprobe_release_way {
 /* A subscription begins. */
 void cuprobe_release_prepare(CUpti_SubscriberHandle of);
 
-/* For every call of the driver or the runtime that CUPTI tells of, on the application's thread. */
-void cuprobe_release_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
-			      const CUpti_CallbackData *call);
+/*
+ * To be told of each call that is shown, on the application's thread. True when it is the one that
+ * has to finalise CUPTI, and then, outside the guard: CUPTI hands buffers back meanwhile.
+ */
+bool cuprobe_release_call(const CUpti_CallbackData *call, bool uses_graph);
+void cuprobe_release_finalize(void);
 
 /* The process was seen to use CUDA graphs since CUPTI came up. */
 bool cuprobe_release_saw_graphs(void);

@@ -10,7 +10,7 @@
 
 struct cuprobe_env cuprobe_env;
 
-enum setting_type { SETTING_TEXT, SETTING_NUMBER, SETTING_RELEASE };
+enum setting_type { SETTING_TEXT, SETTING_NUMBER, SETTING_RATE, SETTING_SWITCH, SETTING_RELEASE };
 
 struct setting {
 	const char *name;
@@ -29,6 +29,12 @@ struct setting {
 		n, SETTING_NUMBER, &cuprobe_env.field, fallback, min, max, #min " to " #max        \
 	}
 
+#define RATE(n, field, fallback)                                                                   \
+	{                                                                                          \
+		n, SETTING_RATE, &cuprobe_env.field, (fallback)*1000, 1, CUPROBE_RATE_UNLIMITED,   \
+			"more than 0"                                                              \
+	}
+
 /* Every variable of the library; the README's table follows this one. */
 static const struct setting settings[] = {
 	TEXT("CUPROBE_LOG", log, "a path or stderr"),
@@ -42,6 +48,9 @@ static const struct setting settings[] = {
 	NUMBER("CUPROBE_FLUSH_MS", flush_ms, 100, 1, 60000),
 	NUMBER("CUPROBE_LATENCY_TIMESTAMPS", latency_timestamps, 0, 0, 1),
 	NUMBER("CUPROBE_DISABLE", disable, 0, 0, 1),
+	RATE("PARCAGPU_RATE_LIMIT", parca_rate, 100),
+	RATE("PARCAGPU_GRAPH_RATE_LIMIT", parca_graph_rate, 20),
+	{"PARCAGPU_DEBUG", SETTING_SWITCH, &cuprobe_env.parca_debug, 0, 0, 1, "0 or 1"},
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
@@ -69,6 +78,33 @@ static int number_parse(const char *text, __u32 min, __u32 max, __u32 *ret)
 	return 0;
 }
 
+/* A decimal number, which *ret has in thousandths; what is behind the third digit is dropped. */
+static int rate_parse(const char *text, __u32 min, __u32 max, __u32 *ret)
+{
+	__u64 value = 0;
+	int decimals = -1; /* seen so far; -1: no point */
+
+	if (!*text)
+		return -EINVAL;
+	for (; *text; text++) {
+		if (*text == '.' && decimals < 0) {
+			decimals = 0;
+			continue;
+		}
+		if (*text < '0' || *text > '9')
+			return -EINVAL;
+		if (decimals < 3 && value < max)
+			value = value * 10 + (__u64)(*text - '0');
+		decimals += decimals >= 0 && decimals < 3;
+	}
+	for (int i = decimals < 0 ? 0 : decimals; i < 3; i++)
+		value *= 10;
+	if (value < min)
+		return -EINVAL;
+	*ret = value < max ? (__u32)value : max;
+	return 0;
+}
+
 static int release_parse(const char *text, __u32 *ret)
 {
 	static const char *const names[] = {"auto", "finalize", "unsubscribe"};
@@ -92,6 +128,11 @@ static int setting_apply(const struct setting *s, const char *value)
 		return 0;
 	case SETTING_NUMBER:
 		return number_parse(value, s->min, s->max, s->value);
+	case SETTING_RATE:
+		return rate_parse(value, s->min, s->max, s->value);
+	case SETTING_SWITCH: /* whatever it is set to, but for 0 */
+		*(__u32 *)s->value = *value && strcmp(value, "0") != 0;
+		return 0;
 	case SETTING_RELEASE:
 		return release_parse(value, s->value);
 	}
@@ -159,6 +200,16 @@ static __u32 launcher_number(char *const *environment, const char *const *names,
 	return CUPROBE_NO_ID;
 }
 
+/* Debugging means the log, on stderr unless that has its own settings. */
+static void debug_apply(void)
+{
+	if (!cuprobe_env.parca_debug)
+		return;
+	if (!cuprobe_env.log)
+		cuprobe_env.log = "stderr";
+	cuprobe_env.log_level = 4;
+}
+
 void cuprobe_env_read(char *const *environment,
 		      void (*complain)(const char *name, const char *value, const char *allowed))
 {
@@ -166,9 +217,10 @@ void cuprobe_env_read(char *const *environment,
 	if (!environment || getauxval(AT_SECURE))
 		return;
 	for (char *const *entry = environment; *entry; entry++) {
-		if (!strncmp(*entry, "CUPROBE_", 8))
+		if (!strncmp(*entry, "CUPROBE_", 8) || !strncmp(*entry, "PARCAGPU_", 9))
 			entry_read(*entry, complain);
 	}
+	debug_apply();
 	cuprobe_env.rank = launcher_number(environment, rank_names, 4);
 	cuprobe_env.world_size = launcher_number(environment, world_names, 4);
 }

@@ -13,6 +13,8 @@ enum cuprobe_release {
 	CUPROBE_RELEASE_UNSUBSCRIBE,
 };
 
+#define CUPROBE_RATE_UNLIMITED 1000000000u /* and whatever is above it */
+
 struct cuprobe_env {
 	const char *log;	/* path or "stderr"; NULL: no log */
 	const char *cupti_path; /* file or directory; NULL: search */
@@ -24,14 +26,18 @@ struct cuprobe_env {
 	__u32 flush_ms;		/* partly filled buffers are flushed that often */
 	__u32 latency_timestamps;
 	__u32 disable;
+	/* Launches a second of one thread that are told through parcagpu, in thousandths. */
+	__u32 parca_rate, parca_graph_rate;
+	__u32 parca_debug;
 	__u32 rank, world_size; /* CUPROBE_NO_ID when no launcher says */
 };
 
 extern struct cuprobe_env cuprobe_env;
 
 /*
- * Reads the environment into cuprobe_env. `complain` is called for each unknown CUPROBE_ name and
- * each value that cannot be used; the default is kept. In a setuid program all defaults are kept.
+ * Reads the environment into cuprobe_env. `complain` is called for each unknown CUPROBE_ or
+ * PARCAGPU_ name and each value that cannot be used; the default is kept. In a setuid program all
+ * defaults are kept.
  */
 void cuprobe_env_read(char *const *environment,
 		      void (*complain)(const char *name, const char *value, const char *allowed));

@@ -16,6 +16,8 @@
 #include "src/inject/ledger.h"
 #include "src/inject/nvtx.h"
 #include "src/inject/outlet.h"
+#include "src/inject/parca.h"
+#include "src/inject/parca_kernels.h"
 #include "src/inject/pool.h"
 #include "src/inject/process.h"
 #include "src/inject/queue.h"
@@ -213,6 +215,7 @@ static void pump_round(void)
 	cuprobe_process_publish();
 	cuprobe_module_pump(now);
 	buffers_decode();
+	cuprobe_parca_kernels_fire();
 	nvtx_left = cuprobe_nvtx_pump();
 	second_pass(now);
 	replays_go_on();
@@ -228,7 +231,7 @@ static __u64 sleep_ns(void)
 		return 10 * MS;
 	if (cuprobe_nvtx_busy())
 		return CUPROBE_NVTX_PERIOD_NS;
-	return cuprobe_outlet_wanted() ? 50 * MS : FOREVER;
+	return cuprobe_outlet_wanted() || cuprobe_parcagpu->attached() ? 50 * MS : FOREVER;
 }
 
 static void *pump_main(void *unused)

@@ -20,6 +20,7 @@ struct pointer {
 };
 
 #define POINTERS 4096u /* direct mapped */
+#define PAGE_BYTES 4096u
 
 static char *store;
 static size_t store_capacity, store_used;
@@ -186,6 +187,16 @@ __u32 cuprobe_strings_id_shared(const char *text)
 	pointer->text = text;
 	pointer->period = period;
 	return pointer->id;
+}
+
+const char *cuprobe_strings_text(__u32 id)
+{
+	const char *text = id ? store + texts[id].at : "";
+
+	for (size_t at = 0; id && at < texts[id].bytes; at += PAGE_BYTES)
+		*(volatile const char *)&text[at];
+	*(volatile const char *)&text[id ? texts[id].bytes : 0];
+	return text;
 }
 
 void cuprobe_strings_replay_begin(void)

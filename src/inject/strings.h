@@ -21,6 +21,9 @@ __u32 cuprobe_strings_id(const char *text);
 __u32 cuprobe_strings_id_shared(const char *text);
 void cuprobe_strings_period_begin(void);
 
+/* The text of an id, all of it in memory, until the next one is asked for; "" for 0. */
+const char *cuprobe_strings_text(__u32 id);
+
 /* Begins to define everything again, for a new consumer. */
 void cuprobe_strings_replay_begin(void);
 

@@ -19,6 +19,6 @@ if grep none "$work/after"; then
 	echo "a probe has no semaphore"
 	exit 1
 fi
-sed -n 's/^\tprobe \([a-z_]*\)(.*/cuprobe:\1 semaphore/p' "$SOURCE_DIR/probes/cuprobe.d" | sort \
-	>"$work/defined"
-grep '^cuprobe:' "$work/after" | diff -u "$work/defined" -
+for provider in cuprobe parcagpu; do
+	sed -n "s/^\tprobe \([a-z_]*\)(.*/$provider:\1 semaphore/p" "$SOURCE_DIR/probes/$provider.d"
+done | sort | diff -u - "$work/after"

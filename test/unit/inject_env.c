@@ -79,6 +79,38 @@ static void reports_unknown_names_of_ours_only(void **state)
 	assert_non_null(strstr(complaints, "CUPROBE_POOLMB=3|-|-;"));
 }
 
+static void takes_rates_in_thousandths(void **state)
+{
+	(void)state;
+	READ("PATH=/bin", NULL);
+	assert_int_equal(cuprobe_env.parca_rate, 100000);
+	assert_int_equal(cuprobe_env.parca_graph_rate, 20000);
+	READ("PARCAGPU_RATE_LIMIT=0.12345", "PARCAGPU_GRAPH_RATE_LIMIT=5", NULL);
+	assert_int_equal(cuprobe_env.parca_rate, 123);
+	assert_int_equal(cuprobe_env.parca_graph_rate, 5000);
+	READ("PARCAGPU_RATE_LIMIT=12.5", "PARCAGPU_GRAPH_RATE_LIMIT=99999999999999999999", NULL);
+	assert_int_equal(complaint_count, 0);
+	assert_int_equal(cuprobe_env.parca_rate, 12500);
+	assert_int_equal(cuprobe_env.parca_graph_rate, CUPROBE_RATE_UNLIMITED);
+	READ("PARCAGPU_RATE_LIMIT=0", "PARCAGPU_GRAPH_RATE_LIMIT=1e3", "PARCAGPU_RATE_LIMITS=1",
+	     NULL);
+	assert_int_equal(complaint_count, 3);
+	assert_int_equal(cuprobe_env.parca_rate, 100000);
+	assert_int_equal(cuprobe_env.parca_graph_rate, 20000);
+}
+
+static void debugs_to_stderr_or_where_the_log_goes(void **state)
+{
+	(void)state;
+	READ("PARCAGPU_DEBUG=0", NULL);
+	assert_null(cuprobe_env.log);
+	READ("PARCAGPU_DEBUG=1", NULL);
+	assert_string_equal(cuprobe_env.log, "stderr");
+	assert_int_equal(cuprobe_env.log_level, 4);
+	READ("PARCAGPU_DEBUG=1", "CUPROBE_LOG=/log", NULL);
+	assert_string_equal(cuprobe_env.log, "/log");
+}
+
 static void knows_the_launchers(void **state)
 {
 	(void)state;
@@ -97,6 +129,8 @@ int main(void)
 		cmocka_unit_test(takes_good_values),
 		cmocka_unit_test(reports_bad_values_and_keeps_the_default),
 		cmocka_unit_test(reports_unknown_names_of_ours_only),
+		cmocka_unit_test(takes_rates_in_thousandths),
+		cmocka_unit_test(debugs_to_stderr_or_where_the_log_goes),
 		cmocka_unit_test(knows_the_launchers),
 	};
 

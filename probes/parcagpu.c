@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "probes/parcagpu.h"
+
+#define _SDT_HAS_SEMAPHORES 1
+#define STAP_SDT_ARG_CONSTRAINT r /* consumers cannot parse every operand form */
+#include <sys/sdt.h>
+
+#include "probes/parcagpu_provider.h"
+
+/* One function for each probe, so that each has exactly one site: of two, consumers take one. */
+#if __has_attribute(noclone)
+#define ONE_SITE static __attribute__((noinline, noclone))
+#else
+#define ONE_SITE static __attribute__((noinline))
+#endif
+
+ONE_SITE void fire_cuda_correlation(__u32 correlation, __s32 cbid, const char *name)
+{
+	STAP_PROBE3(parcagpu, cuda_correlation, correlation, cbid, name);
+}
+
+ONE_SITE void fire_kernel_executed(const struct parcagpu_kernel *k)
+{
+	STAP_PROBE8(parcagpu, kernel_executed, k->start_ns, k->end_ns, k->correlation, k->device,
+		    k->stream, k->graph_id, k->graph_node_id, k->name);
+}
+
+ONE_SITE void fire_activity_batch(const struct parcagpu_kernel *const *records, __u32 count)
+{
+	STAP_PROBE2(parcagpu, activity_batch, records, count);
+}
+
+#define ATTACHED(name)                                                                             \
+	(*(volatile unsigned short *)&parcagpu_##name##_semaphore ? PARCAGPU_BIT(name) : 0) |
+
+static __u32 attached(void)
+{
+	return PARCAGPU_FOR_EACH_PROBE(ATTACHED) 0;
+}
+
+const struct parcagpu cuprobe_parcagpu_usdt = {
+	.attached = attached,
+	.cuda_correlation = fire_cuda_correlation,
+	.kernel_executed = fire_kernel_executed,
+	.activity_batch = fire_activity_batch,
+};

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider parcagpu: which launches are told, and which kernels come after them. */
+#include "test/unit/parcagpu_fake.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "src/inject/clock.h"
+#include "src/inject/cupti_records.h"
+#include "src/inject/env.h"
+#include "src/inject/parca_filter.h"
+#include "src/inject/parca_kernels.h"
+#include "src/inject/parca_launch.h"
+#include "test/unit/outlet_fake.h"
+
+#define RUNTIME CUPTI_CB_DOMAIN_RUNTIME_API
+#define DRIVER CUPTI_CB_DOMAIN_DRIVER_API
+#define AGENT (PARCAGPU_BIT(cuda_correlation) | PARCAGPU_BIT(activity_batch))
+
+static __u32 last_correlation = 100;
+
+static void call(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, CUpti_ApiCallbackSite site,
+		 __u32 correlation, int result)
+{
+	const CUpti_CallbackData data = {
+		.callbackSite = site,
+		.functionName = domain == RUNTIME ? "cudaLaunchKernel" : "cuLaunchKernel",
+		.functionReturnValue = &result,
+		.correlationId = correlation,
+	};
+
+	cuprobe_parca_launch(domain, cbid, &data, cbid == 311 || cbid == 514);
+}
+
+static __u32 launch(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+	__u32 correlation = ++last_correlation;
+
+	call(domain, cbid, CUPTI_API_ENTER, correlation, 0);
+	call(domain, cbid, CUPTI_API_EXIT, correlation, 0);
+	return correlation;
+}
+
+static void kernel(__u32 correlation, __u32 graph_id, const char *name)
+{
+	struct parcagpu_kernel record = {
+		.kind = 10,
+		.start_ns = cuprobe_clock_now(),
+		.end_ns = cuprobe_clock_now() + 5,
+		.correlation = correlation,
+		.graph_id = graph_id,
+		.graph_node_id = graph_id ? 77 : 0,
+		.name = name,
+	};
+
+	cuprobe_parca_kernel((const __u8 *)&record);
+}
+
+/* What the pump does: one buffer of CUPTI's at a time, then what has come is fired. */
+static void buffer_begin(void)
+{
+	cuprobe_decoding = (struct cuprobe_decoding){.latest_ns = ~0ull};
+	cuprobe_parca_kernels_begin();
+}
+
+static void unlimited(void)
+{
+	cuprobe_env.parca_rate = cuprobe_env.parca_graph_rate = CUPROBE_RATE_UNLIMITED;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	cuprobe_outlet = &fake_outlet;
+	parca_attach(0);
+	parca_attach(AGENT);
+	unlimited();
+	return 0;
+}
+
+static void tells_launches_with_the_outermost_id(void **state)
+{
+	__u32 both = ++last_correlation;
+
+	(void)state;
+	launch(RUNTIME, 211);
+	launch(DRIVER, 307);
+	call(RUNTIME, 211, CUPTI_API_ENTER, both, 0);
+	call(DRIVER, 307, CUPTI_API_ENTER, both, 0);
+	call(DRIVER, 307, CUPTI_API_EXIT, both, 0);
+	assert_int_equal(parca.launches, 2);
+	call(RUNTIME, 211, CUPTI_API_EXIT, both, 0);
+	assert_int_equal(parca.launches, 3);
+	assert_int_equal(parca.launch[0].cbid, 211);
+	assert_int_equal(parca.launch[1].cbid, -307);
+	assert_string_equal(parca.launch[1].name, "cuLaunchKernel");
+	assert_int_equal(parca.launch[2].cbid, 211);
+	assert_int_equal(parca.launch[2].correlation, both);
+}
+
+static void tells_nothing_of_launches_that_fail(void **state)
+{
+	(void)state;
+	call(RUNTIME, 211, CUPTI_API_ENTER, ++last_correlation, 0);
+	call(RUNTIME, 211, CUPTI_API_EXIT, last_correlation, 719);
+	assert_int_equal(parca.launches, 0);
+	assert_int_equal(cuprobe_parca_filter_look(last_correlation), CUPROBE_PARCA_UNKNOWN);
+	call(RUNTIME, 211, CUPTI_API_EXIT, ++last_correlation, 0); /* began before anybody came */
+	assert_int_equal(parca.launches, 0);
+}
+
+static void *ten_launches(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 10; i++) {
+		launch(RUNTIME, 211);
+		launch(RUNTIME, 311);
+	}
+	return NULL;
+}
+
+static void limits_each_thread_by_itself(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	cuprobe_env.parca_rate = 10; /* one in 100 s */
+	cuprobe_env.parca_graph_rate = 20;
+	for (size_t i = 1; i <= 3; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, ten_launches, NULL), 0);
+		pthread_join(thread, NULL);
+		assert_int_equal(parca.launches, 2 * i); /* a kernel and a graph */
+	}
+	cuprobe_env.parca_rate = 4000000;
+	ten_launches(NULL);
+	assert_in_range(parca.launches, 7, 18);
+}
+
+static void lets_kernels_follow_their_launch(void **state)
+{
+	__u32 told = launch(RUNTIME, 211), graph = launch(RUNTIME, 311),
+	      coming = ++last_correlation;
+
+	(void)state;
+	call(RUNTIME, 211, CUPTI_API_ENTER, coming, 0);
+	buffer_begin();
+	kernel(told, 0, "one");
+	kernel(told, 0, "once only");
+	kernel(5, 0, "of a launch that was not told");
+	kernel(coming, 0, "early");
+	for (int i = 0; i < 3; i++)
+		kernel(graph, 9, "node");
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 4);
+	assert_string_equal(parca.kernel_name[0], "one");
+	assert_string_equal(parca.kernel_name[3], "node");
+
+	call(RUNTIME, 211, CUPTI_API_EXIT, coming, 0);
+	buffer_begin();
+	for (int i = 0; i < 1000; i++)
+		kernel(graph, 9, "node");
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 1005);
+	assert_string_equal(parca.kernel_name[1004], "early");
+	assert_int_equal(parca.largest, PARCAGPU_BATCH);
+	assert_int_equal(parca.executed, 0);
+}
+
+static void keeps_fields_where_they_are_read(void **state)
+{
+	__u8 record[216];
+	__u64 now = cuprobe_clock_now();
+
+	(void)state;
+	memset(record, 0xee, sizeof(record));
+	memcpy(record, &(__u32){10}, 4);
+	memcpy(record + 16, &(__u64){now}, 8);
+	memcpy(record + 24, &(__u64){now + 7}, 8);
+	memcpy(record + 92, &(__u32){launch(DRIVER, 514)}, 4);
+	memcpy(record + 104, &(const char *){"a kernel"}, 8);
+	memcpy(record + 144, &(__u64){0x700000003}, 8);
+	buffer_begin();
+	cuprobe_decoding.offset_ns = 1000;
+	cuprobe_parca_kernel(record);
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 1);
+	assert_int_equal(parca.kernel[0].start_ns, now + 1000);
+	assert_int_equal(parca.kernel[0].end_ns, now + 1007);
+	assert_string_equal(parca.kernel_name[0], "a kernel");
+	assert_int_equal(parca.kernel[0].graph_node_id, 0x700000003);
+	assert_int_equal(parca.kernel[0].graph_id, 0xeeeeeeee);
+	assert_memory_equal(parca.kernel[0].shape, record + 52, 40);
+}
+
+static void leaves_out_impossible_times(void **state)
+{
+	struct parcagpu_kernel record = {.kind = 10, .correlation = launch(RUNTIME, 211)};
+
+	(void)state;
+	buffer_begin();
+	cuprobe_parca_kernel((const __u8 *)&record);
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 0);
+}
+
+static void gives_all_kernels_where_nobody_is_told_of_launches(void **state)
+{
+	(void)state;
+	parca_attach(PARCAGPU_BIT(activity_batch) | PARCAGPU_BIT(kernel_executed));
+	buffer_begin();
+	kernel(3, 0, "of a probe that is just being left");
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 0);
+	assert_int_equal(usleep(1100000), 0);
+	buffer_begin();
+	kernel(3, 0, "any");
+	kernel(3, 0, "any");
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 2);
+	assert_int_equal(parca.executed, 2);
+}
+
+static void forgets_what_was_told_to_others(void **state)
+{
+	__u32 correlation = launch(RUNTIME, 311);
+
+	(void)state;
+	parca_attach(0);
+	parca_attach(AGENT);
+	buffer_begin();
+	kernel(correlation, 9, "node");
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 0);
+}
+
+static void forgets_the_oldest_when_records_never_come(void **state)
+{
+	__u32 first = last_correlation + 1, known = 0;
+
+	(void)state;
+	for (__u32 i = 0; i < 2000000; i++)
+		assert_true(cuprobe_parca_filter_add(first + i));
+	for (__u32 i = 0; i < 2000000; i++)
+		known += cuprobe_parca_filter_look(first + i) != CUPROBE_PARCA_UNKNOWN;
+	assert_in_range(known, 60000, 65536);
+	for (__u32 i = 0; i < 20000; i++)
+		assert_int_equal(cuprobe_parca_filter_look(first + 1999999 - i),
+				 CUPROBE_PARCA_COMING);
+	last_correlation += 2000000;
+}
+
+static void forgets_no_launch_that_is_far_from_the_next(void **state)
+{
+	__u32 first = last_correlation + 1;
+
+	(void)state;
+	cuprobe_parca_filter_renew();
+	for (__u32 distance = 1; distance <= 1u << 16; distance *= 2) {
+		for (__u32 i = 0; i < 2000; i++)
+			assert_true(cuprobe_parca_filter_add(first + i * distance));
+		for (__u32 i = 0; i < 2000; i++)
+			assert_int_equal(cuprobe_parca_filter_look(first + i * distance),
+					 CUPROBE_PARCA_COMING);
+	}
+}
+
+static void needs_what_is_attached(void **state)
+{
+	(void)state;
+	parca.attached = 0;
+	assert_int_equal(cuprobe_parca_look(), 0);
+	parca.attached = PARCAGPU_BIT(cuda_correlation);
+	assert_int_equal(cuprobe_parca_look(), CUPROBE_PARCA_ATTACHED | CUPROBE_PARCA_LAUNCHES);
+	parca.attached = PARCAGPU_BIT(kernel_executed);
+	assert_int_equal(cuprobe_parca_look(), CUPROBE_PARCA_ATTACHED | CUPROBE_PARCA_KERNELS |
+						       CUPROBE_PROBE_BIT(CUPROBE_PROBE_kernel));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+		TEST(tells_launches_with_the_outermost_id),
+		TEST(tells_nothing_of_launches_that_fail),
+		TEST(limits_each_thread_by_itself),
+		TEST(lets_kernels_follow_their_launch),
+		TEST(keeps_fields_where_they_are_read),
+		TEST(leaves_out_impossible_times),
+		TEST(gives_all_kernels_where_nobody_is_told_of_launches),
+		TEST(forgets_what_was_told_to_others),
+		TEST(forgets_the_oldest_when_records_never_come),
+		TEST(forgets_no_launch_that_is_far_from_the_next),
+		TEST(needs_what_is_attached),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
