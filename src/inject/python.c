@@ -122,12 +122,10 @@ static const char *frame_first(const char *thread)
 	return python_pointer(frame, layout.cframe_frame);
 }
 
-/* Just being set up: tracebacks do not show it either. */
-static bool is_hidden(const char *frame, const char *code, __s64 place)
+/* A frame that is just being set up: tracebacks do not show it either. */
+static bool is_hidden(const char *frame, const struct python_source *source)
 {
-	return layout.code_traceable != PYTHON_NOWHERE &&
-	       frame[layout.frame_owner] != PYTHON_OWNER_GENERATOR &&
-	       place < 2 * python_int(code, layout.code_traceable);
+	return source->early && frame[layout.frame_owner] != PYTHON_OWNER_GENERATOR;
 }
 
 /* 1 when the frame was written, 0 when it does not show, -EINVAL when it is none. */
@@ -141,9 +139,9 @@ static int frame_read(struct cuprobe_python_frame *ret, const char *frame)
 	    python_pointer(code, PYTHON_OBJECT_TYPE) != interpreter.code_type ||
 	    !python_place(&layout, frame, code, code, &place))
 		return -EINVAL;
-	if (is_hidden(frame, code, place))
-		return 0;
 	cuprobe_python_source(&interpreter, &layout, code, place, &source);
+	if (is_hidden(frame, &source))
+		return 0;
 	ret->function = source.function;
 	ret->file = source.file;
 	ret->line = source.line;

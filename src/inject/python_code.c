@@ -17,8 +17,8 @@
 struct entry {
 	atomic_ullong identity;
 	atomic_ullong names; /* function in the lower half, file in the upper */
-	atomic_ullong line;
-	__u64 reserved; /* two are a cache line */
+	atomic_ullong line;  /* in the lower half; `early` in the upper */
+	__u64 reserved;	     /* two are a cache line */
 };
 
 static struct entry cache[SETS][WAYS] __attribute__((aligned(64)));
@@ -108,7 +108,7 @@ static inline bool entry_read(struct entry *e, __u64 identity, struct python_sou
 	atomic_thread_fence(memory_order_acquire);
 	if (atomic_load_explicit(&e->identity, memory_order_relaxed) != identity)
 		return false;
-	*ret = (struct python_source){(__u32)names, (__u32)(names >> 32), (__u32)line};
+	*ret = (struct python_source){(__u32)names, (__u32)(names >> 32), (__u32)line, line >> 32};
 	return true;
 }
 
@@ -132,7 +132,7 @@ static void entry_write(struct entry *e, __u64 identity, const struct python_sou
 		return;
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&e->names, s->function | (__u64)s->file << 32, memory_order_relaxed);
-	atomic_store_explicit(&e->line, s->line, memory_order_relaxed);
+	atomic_store_explicit(&e->line, s->line | (__u64)s->early << 32, memory_order_relaxed);
 	atomic_store_explicit(&e->identity, identity, memory_order_release);
 }
 
@@ -174,5 +174,7 @@ void cuprobe_python_source(const struct python_interpreter *p, const struct pyth
 	ret->function = text_read(p, l, python_pointer(code, l->code_name));
 	ret->file = text_read(p, l, python_pointer(code, l->code_file));
 	ret->line = line_read(p, l, code, place);
+	ret->early = l->code_traceable != PYTHON_NOWHERE &&
+		     place < 2 * (__s64)python_int(code, l->code_traceable);
 	entry_write(entry_choose(set, identity), identity, ret);
 }

@@ -11,6 +11,7 @@
 struct python_source {
 	__u32 function, file; /* numbers of texts; 0: not known */
 	__u32 line;	      /* 0 not known */
+	bool early;	      /* before the first instruction that shows in tracebacks */
 };
 
 /*

@@ -340,6 +340,25 @@ def traced():
         sys.setprofile(None)
 
 
+def evaluated_by_others():
+    """As torch.compile has it: from 3.11 on each frame then has a loop of its own."""
+    LOCKED.evaluator(1)
+    try:
+        loops = recursive(5)[:6]
+        if loops != sorted(set(loops)):
+            failures.append(f"frames that others evaluate share loops: {loops}")
+        generators()
+        classes()
+        decorated()
+    finally:
+        LOCKED.evaluator(0)
+    recursion(5)
+
+
+def recursive(depth):
+    return recursive(depth - 1) if depth else same()
+
+
 def threads():
     def work():
         for i in range(50):
@@ -432,7 +451,7 @@ def left_running():
 
 
 CASES = [plain, lines, generators, lambda: asyncio.run(asynchronous()), comprehensions, decorated,
-         classes, errors, made_up, reused, callbacks, traced, threads, evaluations, limited]
+         classes, errors, made_up, reused, callbacks, traced, evaluated_by_others, threads, evaluations, limited]
 
 
 def main():

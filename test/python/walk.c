@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the library reads of the thread that calls, for frames.py. */
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 EXPORTED int look_beside(void);
 EXPORTED int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations);
 EXPORTED const char *text(unsigned number);
+EXPORTED void evaluator(int on);
 EXPORTED int notice(char *ret, int bytes);
 
 /* As the control thread does, which is no thread of Python's: again and again. */
@@ -52,6 +54,25 @@ int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations)
 const char *text(unsigned number)
 {
 	return cuprobe_python_text_get(number);
+}
+
+static void *(*evaluate)(void *thread, void *frame, int throws);
+
+static void *evaluate_between(void *thread, void *frame, int throws)
+{
+	return evaluate(thread, frame, throws);
+}
+
+/* Puts another function between callers and evaluation loops (PEP 523), as torch.compile does. */
+void evaluator(int on)
+{
+	void *(*interpreter)(void);
+	void (*set)(void *interpreter, void *function);
+
+	*(void **)&evaluate = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	*(void **)&interpreter = dlsym(RTLD_DEFAULT, "PyInterpreterState_Get");
+	*(void **)&set = dlsym(RTLD_DEFAULT, "_PyInterpreterState_SetEvalFrameFunc");
+	set(interpreter(), on ? (void *)evaluate_between : (void *)evaluate);
 }
 
 /* The next message; 0 when there is none. */
