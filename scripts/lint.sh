@@ -33,7 +33,7 @@ lint_format()
 # Texts that people read, data of tests and git's own files carry no licence line.
 lint_spdx()
 {
-	! files | grep -vE '(\.md|^LICENSE|\.gitignore|^test/cubin/kernels\.(cubin|lines)$|^test/golden/.*\.(txt|jsonl?|csv|expected))$' |
+	! files | grep -vE '(\.md|^LICENSE|\.gitignore|^test/cubin/kernels\.(cubin|lines)$|^test/golden/.*\.(txt|jsonl?|csv|folded|expected))$' |
 		xargs -r grep -L 'SPDX-License-Identifier:' | sed 's/$/: no SPDX line/' | grep .
 }
 

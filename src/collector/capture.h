@@ -14,6 +14,7 @@
  *	LOSSES	struct cuprobe_loss_key, struct cuprobe_loss; repeated; absolute figures, the last
  *		holds
  *	CUBIN	struct capture_cubin, and behind it the cubin; once for each checksum
+ *	SYMBOLS	JSON text: what addresses in stacks of one process mean, see symbols.h
  *	END	empty: the recording was ended in good order
  *
  * A reader skips types it does not know. A file that ends in the middle of a chunk, or whose
@@ -37,6 +38,7 @@ enum capture_chunk_type {
 	CAPTURE_LOSSES = 4,
 	CAPTURE_END = 5,
 	CAPTURE_CUBIN = 6,
+	CAPTURE_SYMBOLS = 7,
 };
 
 struct capture_header {
@@ -73,6 +75,7 @@ struct session_info {
 	char command[1024]; /* the cuprobe command line */
 	__u32 probes;	    /* bit n: probe n was attached */
 	__u32 fired;	    /* bit n: probe n fired; 0: not known */
+	bool native_stacks; /* stacks are to be shown without Python frames */
 };
 
 /* False when none of the probe's records are to come. */
@@ -96,6 +99,8 @@ int capture_create(struct capture_writer **ret, const char *path, const struct s
 int capture_batch(struct capture_writer *w, const struct cuprobe_batch_header *h, const void *data);
 /* `json` describes a process, see PROCESS above. */
 int capture_process(struct capture_writer *w, const char *json, size_t bytes);
+/* `json` tells what addresses of a process mean, see SYMBOLS above. */
+int capture_symbols(struct capture_writer *w, const char *json, size_t bytes);
 int capture_losses(struct capture_writer *w, const struct cuprobe_loss_key *keys,
 		   const struct cuprobe_loss *losses, size_t count);
 int capture_cubin(struct capture_writer *w, __u64 crc, const void *image, size_t bytes);
@@ -124,6 +129,7 @@ struct capture_handler {
 	int (*process)(void *arg, const char *json, size_t bytes);
 	int (*losses)(void *arg, const struct cuprobe_loss_key *k, const struct cuprobe_loss *l);
 	int (*cubin)(void *arg, __u64 crc, const void *image, size_t bytes);
+	int (*symbols)(void *arg, const char *json, size_t bytes);
 	/* Every whole chunk: position in the file, size of the file; for progress. */
 	int (*progress)(void *arg, __u64 position, __u64 size);
 	void *arg;

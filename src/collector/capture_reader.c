@@ -185,6 +185,9 @@ static int reader_handle(struct capture_reader *r, const struct capture_handler 
 	case CAPTURE_PROCESS:
 		return h->process ? h->process(h->arg, r->original.data, r->chunk.original_bytes)
 				  : 0;
+	case CAPTURE_SYMBOLS:
+		return h->symbols ? h->symbols(h->arg, r->original.data, r->chunk.original_bytes)
+				  : 0;
 	case CAPTURE_BATCHES:
 		return each_batch(r, h);
 	case CAPTURE_LOSSES:

@@ -23,7 +23,8 @@ int session_info_write(const struct session_info *info, char **ret_json, size_t 
 		return -ENOMEM;
 	fprintf(out, "{\"start_ns\":%llu,\"end_ns\":%llu,\"realtime_offset_ns\":%llu",
 		info->start_ns, info->end_ns, info->realtime_offset_ns);
-	fprintf(out, ",\"probes\":%u,\"fired\":%u", info->probes, info->fired);
+	fprintf(out, ",\"probes\":%u,\"fired\":%u,\"native_stacks\":%d", info->probes, info->fired,
+		info->native_stacks);
 	text_write(out, "host", info->host);
 	text_write(out, "kernel", info->kernel);
 	text_write(out, "command", info->command);
@@ -41,6 +42,8 @@ void session_info_read(struct session_info *info, const char *json, size_t bytes
 		.realtime_offset_ns = json_number(json_member(object, "realtime_offset_ns")),
 		.probes = (__u32)json_number(json_member(object, "probes")),
 		.fired = (__u32)json_number(json_member(object, "fired")),
+		.native_stacks = json_number(json_member(object, "native_stacks")),
+
 	};
 	json_string(json_member(object, "host"), info->host, sizeof(info->host));
 	json_string(json_member(object, "kernel"), info->kernel, sizeof(info->kernel));

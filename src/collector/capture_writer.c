@@ -292,6 +292,11 @@ int capture_process(struct capture_writer *w, const char *json, size_t bytes)
 	return writer_add(w, CAPTURE_PROCESS, json, bytes);
 }
 
+int capture_symbols(struct capture_writer *w, const char *json, size_t bytes)
+{
+	return writer_add(w, CAPTURE_SYMBOLS, json, bytes);
+}
+
 int capture_losses(struct capture_writer *w, const struct cuprobe_loss_key *keys,
 		   const struct cuprobe_loss *losses, size_t count)
 {

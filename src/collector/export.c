@@ -17,6 +17,7 @@ static const struct verb_options export_options = {
 		 "  chrome  Chrome trace (JSON, as Kineto's) for Perfetto UI, chrome://tracing, "
 		 "HTA\n"
 		 "  csv     one line an event, for spreadsheets and data frames\n"
+		 "  folded  stacks with their GPU time, for flame graph tools and speedscope\n"
 		 "  text    one aligned line an event, as `cuprobe trace` prints it\n"
 		 "  jsonl   one JSON object an event and line\n"
 		 "The output is called like the capture with the suffix of the format, unless -o\n"
@@ -71,6 +72,7 @@ static int export_play(struct view *v, const struct sink_ops *ops, const char *p
 	if (err)
 		return fail("cannot write '%s': %s", path, strerror(-err));
 	v->sink = (struct event_sink){export_event, &x};
+	v->also = ops->also;
 	status = view_play(v);
 	err = ops->close(x.sink, !status);
 	err = v->sink_err ? v->sink_err : err;

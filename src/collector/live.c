@@ -168,6 +168,7 @@ int live_open(struct live **ret, const struct options *o, struct model *model)
 		return open_failed(err, why, o->arg_count);
 	}
 	info_begin(&l->info, o->probes);
+	l->info.native_stacks = o->stacks == STACKS_NATIVE;
 	*ret = l;
 	return 0;
 }

@@ -206,6 +206,9 @@ int model_event(struct model *m, const struct event *e)
 	case CUPROBE_PROBE_string:
 		err = strings_add(&e->process->private->strings, e->string);
 		break;
+	case CUPROBE_PROBE_stack:
+		err = stacks_add(&e->process->private->stacks, e->stack);
+		break;
 	case CUPROBE_PROBE_info:
 		err = process_set_info(e->process, e->info);
 		break;

@@ -14,7 +14,9 @@
 
 struct cubins;
 struct event;
+struct frame;
 struct model;
+struct stack;
 
 /*
  * Loss, per process and probe, through all stages. In the library, since the process started:
@@ -93,6 +95,16 @@ const char *process_string(const struct process *p, __u32 id, size_t *ret_bytes)
  * each distinct string.
  */
 const char *process_name(struct process *p, __u32 id, bool mangled);
+
+/*
+ * The stack of an id, see stacks.h: to be defined by then, or later. Valid as long as the model. 0,
+ * -ENOSPC when the process has too many, or -ENOMEM.
+ */
+int process_stack(struct process *p, __u32 id, struct stack **ret);
+/* Gives the frames of all stacks what is known of them now; to be called before they are read. */
+void process_settle_stacks(struct process *p);
+/* The frames of the program that runs now, the newest first, by `next` up to `ret_end`. */
+const struct frame *process_frames(const struct process *p, const struct frame **ret_end);
 
 /* NULL when not announced. */
 const struct cuprobe_info_device *process_device(const struct process *p, __u32 device);

@@ -202,7 +202,8 @@ static int item_release(struct nvtx_join *j, struct item *item)
 	j->held--;
 	if (item->is_launch) {
 		launch_unlink(j, item);
-		err = j->handler.launch(arg, item->process, item->launch.thread, item->launch.gpu);
+		err = j->handler.launch(arg, item->process, item->launch.thread,
+					item->launch.correlation, item->launch.gpu);
 	} else {
 		err = j->handler.nvtx(arg, item->process, &item->nvtx);
 	}

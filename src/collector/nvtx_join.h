@@ -35,7 +35,8 @@ struct nvtx_join;
 /* Called in the order of times; each may return an error, which ends the work. */
 struct nvtx_join_handler {
 	int (*nvtx)(void *arg, struct process *p, const struct cuprobe_nvtx *record);
-	int (*launch)(void *arg, struct process *p, __u32 thread, const struct nvtx_gpu *gpu);
+	int (*launch)(void *arg, struct process *p, __u32 thread, __u32 correlation,
+		      const struct nvtx_gpu *gpu);
 	void *arg;
 };
 

@@ -85,7 +85,7 @@ static int node_end(struct nvtx_ranges *r, struct node *n, __u64 end_ns,
 	}
 	r->counts.unfinished += n->range.unfinished;
 	r->open--;
-	err = r->handler.range(r->handler.arg, &n->range);
+	err = r->handler.range ? r->handler.range(r->handler.arg, &n->range) : 0;
 	nvtx_gpu_free(n->range.gpu);
 	free(n);
 	return err;
@@ -299,14 +299,44 @@ static int ranges_nvtx(void *arg, struct process *p, const struct cuprobe_nvtx *
 	}
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct nvtx_range *x = *(const struct nvtx_range *const *)a;
+	const struct nvtx_range *y = *(const struct nvtx_range *const *)b;
+
+	if (x->start.time_ns != y->start.time_ns)
+		return x->start.time_ns < y->start.time_ns ? -1 : 1;
+	return x->start.level - y->start.level;
+}
+
+static int ranges_around(struct nvtx_ranges *r, struct process *p, __u32 correlation,
+			 const struct thread *t, const struct tracked *tracked)
+{
+	const struct nvtx_range *around[RANGES_AROUND];
+	unsigned int count = 0;
+
+	for (const struct lane *lane = t ? t->lanes : NULL; lane; lane = lane->next) {
+		for (const struct node *n = lane->inner; n && count < RANGES_AROUND; n = n->outer)
+			around[count++] = &n->range;
+	}
+	for (const struct node *n = tracked ? tracked->nodes : NULL; n && count < RANGES_AROUND;
+	     n = n->next_tracked)
+		around[count++] = &n->range;
+	qsort(around, count, sizeof(around[0]), by_start);
+	return r->handler.launch(r->handler.arg, p, correlation, around, count);
+}
+
 /* Work belongs to the innermost range in each domain, which hands it on when it ends. */
-static int ranges_launch(void *arg, struct process *p, __u32 thread, const struct nvtx_gpu *gpu)
+static int ranges_launch(void *arg, struct process *p, __u32 thread, __u32 correlation,
+			 const struct nvtx_gpu *gpu)
 {
 	struct nvtx_ranges *r = arg;
 	struct thread *t = thread_get(r, p, thread, false);
 	struct tracked *tracked = tracked_get(r, p, false);
 	int err = 0;
 
+	if (r->handler.launch)
+		err = ranges_around(r, p, correlation, t, tracked);
 	for (; gpu && !err; gpu = gpu->next) {
 		for (struct lane *lane = t ? t->lanes : NULL; lane && !err; lane = lane->next) {
 			if (lane->inner)

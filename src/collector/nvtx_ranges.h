@@ -18,6 +18,7 @@
  * and `gpu_known` false.
  */
 #define RANGES_TRACKED 64
+#define RANGES_AROUND 256 /* most that a launch is told to lie in */
 
 struct nvtx_range {
 	struct process *process;
@@ -36,8 +37,14 @@ static inline bool nvtx_range_is_pushed(const struct nvtx_range *r)
 
 struct nvtx_ranges_handler {
 	/* A range that has ended; inner ones before outer ones. */
-	int (*range)(void *arg, const struct nvtx_range *r);
+	int (*range)(void *arg, const struct nvtx_range *r);			    /* or NULL */
 	int (*mark)(void *arg, struct process *p, const struct cuprobe_nvtx *mark); /* or NULL */
+	/*
+	 * A launch, with the ranges open around it, in the order of their starts: of its own
+	 * thread in all domains, and of its process.
+	 */
+	int (*launch)(void *arg, struct process *p, __u32 correlation,
+		      const struct nvtx_range *const *ranges, unsigned int count); /* or NULL */
 	void *arg;
 };
 

@@ -104,7 +104,8 @@ static int report_mark(void *arg, struct process *p, const struct cuprobe_nvtx *
 int nvtx_report_open(struct nvtx_report **ret)
 {
 	struct nvtx_report *r = calloc(1, sizeof(*r));
-	const struct nvtx_ranges_handler handler = {report_range, report_mark, r};
+	const struct nvtx_ranges_handler handler = {
+		.range = report_range, .mark = report_mark, .arg = r};
 	int err;
 
 	if (!r)

@@ -16,6 +16,7 @@
 	(1u << CUPROBE_PROBE_kernel | 1u << CUPROBE_PROBE_graph | 1u << CUPROBE_PROBE_memcpy |     \
 	 1u << CUPROBE_PROBE_memset | 1u << CUPROBE_PROBE_sync | 1u << CUPROBE_PROBE_api |         \
 	 1u << CUPROBE_PROBE_overhead | 1u << CUPROBE_PROBE_nvtx)
+#define STACKS (1u << CUPROBE_PROBE_launch | 1u << CUPROBE_PROBE_stack)
 #define ALL_KINDS ((1u << CUPROBE_PROBE_COUNT) - 1)
 #define ALWAYS (1u << CUPROBE_PROBE_string | 1u << CUPROBE_PROBE_info | 1u << CUPROBE_PROBE_status)
 
@@ -38,6 +39,10 @@ static const struct option_line lines[] = {
 	{'G', "graphs", "MODE",
 	 "graph: one record for each launch of a CUDA graph\n"
 	 "(default); node: one for each kernel and copy in it"},
+	{'S', "stacks", "WHAT",
+	 "the CPU stack of each launch: off, native, or python:\n"
+	 "native with the frames of Python (default; with\n"
+	 "--kinds, only if said)"},
 	{'d', "duration", "SECONDS", "stop after so long"},
 	{'o', "output", "FILE", "write to FILE"},
 	{'f', "format", "FORMAT", "format of the output"},
@@ -144,6 +149,29 @@ static int parse_graphs(const char *text, bool *ret_nodes)
 	return 0;
 }
 
+static int parse_stacks(struct options *o, const char *text)
+{
+	static const char *const words[] = {
+		[STACKS_OFF] = "off", [STACKS_NATIVE] = "native", [STACKS_PYTHON] = "python"};
+
+	for (int i = STACKS_OFF; i <= STACKS_PYTHON; i++) {
+		if (!strcmp(words[i], text)) {
+			o->stacks = i;
+			return 0;
+		}
+	}
+	return fail_usage("unknown kind of stacks: '%s': it is off, native or python", text);
+}
+
+/* What --stacks adds to the kinds, or takes from them. */
+static void apply_stacks(struct options *o)
+{
+	if (o->stacks == STACKS_OFF)
+		o->probes &= ~(1u << CUPROBE_PROBE_stack);
+	else if (o->stacks)
+		o->probes |= STACKS;
+}
+
 static int parse_option(struct options *o, int letter, bool *nodes)
 {
 	switch (letter) {
@@ -156,6 +184,8 @@ static int parse_option(struct options *o, int letter, bool *nodes)
 		return parse_duration(o, optarg);
 	case 'G':
 		return parse_graphs(optarg, nodes);
+	case 'S':
+		return parse_stacks(o, optarg);
 	case 'a':
 		o->all = true;
 		return 0;
@@ -217,6 +247,8 @@ bool options_parse(struct options *o, const struct verb_options *verb, int argc,
 	int letter;
 
 	*o = (struct options){.probes = strchr(verb->accepts, 'k') ? DEFAULT_KINDS : ALL_KINDS};
+	if (strchr(verb->accepts, 'S'))
+		o->probes |= STACKS;
 	*ret_status = STATUS_OK;
 	make_getopt(verb, longs, shorts);
 	opterr = 0;
@@ -234,6 +266,7 @@ bool options_parse(struct options *o, const struct verb_options *verb, int argc,
 		else
 			*ret_status = parse_option(o, letter, &nodes);
 	}
+	apply_stacks(o);
 	if (nodes)
 		o->probes &= ~(1u << CUPROBE_PROBE_graph);
 	o->probes |= ALWAYS;

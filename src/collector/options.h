@@ -17,6 +17,13 @@ struct verb_options {
 	bool command;	      /* what follows the options is a command, with options of its own */
 };
 
+enum stacks {
+	STACKS_DEFAULT,
+	STACKS_OFF,
+	STACKS_NATIVE,
+	STACKS_PYTHON,
+};
+
 struct options {
 	pid_t *pids; /* -p */
 	unsigned int pid_count;
@@ -25,6 +32,7 @@ struct options {
 	const char *library; /* --library */
 	__u32 probes;	     /* --kinds and --graphs: bit n is probe n; string, info and status
 			      * always are in it */
+	enum stacks stacks;  /* --stacks, which is in `probes` too */
 	__u64 duration_ns;   /* -d; 0: no limit */
 	const char *output;  /* -o; NULL */
 	const char *format;  /* -f; NULL */

@@ -41,6 +41,8 @@ void process_free(struct process *p)
 	map_clear(&private->sampling, free);
 	map_clear(&private->threads, NULL);
 	nvtx_names_clear(&private->nvtx);
+	stacks_free(&private->stacks);
+	symbols_free(&private->symbols);
 	strings_free(&private->strings);
 	free(private);
 	free(p->command);
@@ -59,6 +61,9 @@ void process_new_image(struct process *p)
 		p->ledgers[i].next_seq = 0;
 		private->past[i] = p->ledgers[i].library;
 	}
+	process_settle_stacks(p);
+	stacks_forget(&private->stacks);
+	symbols_forget(&private->symbols);
 	strings_forget(&private->strings);
 	map_clear(&private->stalls, free);
 	nvtx_names_clear(&private->nvtx);
@@ -264,6 +269,22 @@ const char *process_name(struct process *p, __u32 id, bool mangled)
 		return mangled ? string->text : string_readable(string);
 	snprintf(unknown, sizeof(unknown), "?%u", id);
 	return unknown;
+}
+
+int process_stack(struct process *p, __u32 id, struct stack **ret)
+{
+	return stacks_get(&p->private->stacks, id, ret);
+}
+
+void process_settle_stacks(struct process *p)
+{
+	stacks_settle(&p->private->stacks, &p->private->strings, &p->private->symbols);
+}
+
+const struct frame *process_frames(const struct process *p, const struct frame **ret_end)
+{
+	*ret_end = p->private->stacks.before;
+	return p->private->stacks.frames;
 }
 
 const struct cuprobe_info_device *process_device(const struct process *p, __u32 device)

@@ -5,7 +5,9 @@
 
 #include "src/collector/model.h"
 #include "src/collector/nvtx_names.h"
+#include "src/collector/stacks.h"
 #include "src/collector/strings.h"
+#include "src/collector/symbols.h"
 
 /* What one process may make us hold. */
 #define PROCESS_DEVICES 256
@@ -18,6 +20,8 @@
 struct process_private {
 	struct process *same_key; /* chain of the model */
 	struct strings strings;
+	struct stacks stacks;
+	struct symbols symbols;
 	struct map contexts; /* id -> struct cuprobe_info_context */
 	struct map streams;  /* context << 32 | id -> struct cuprobe_info_stream */
 	struct map stalls;   /* device << 32 | index -> struct cuprobe_info_stall_reason */

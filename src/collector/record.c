@@ -28,8 +28,9 @@ static const struct verb_options record_options = {
 		"    cuprobe record -a -o all.cup               # everything, until ^C\n"
 		"    cuprobe record --graphs=node -- ./decode   # the kernels inside of CUDA "
 		"graphs\n"
-		"    cuprobe record --kinds=kernel -p 4711      # kernels only: less to collect\n",
-	.accepts = "pakGdojmqRL",
+		"    cuprobe record --kinds=kernel -p 4711      # kernels only: less to collect\n"
+		"    cuprobe record --stacks=native -- ./decode # no frames of Python\n",
+	.accepts = "pakGSdojmqRL",
 	.command = true,
 };
 

@@ -21,6 +21,7 @@
 #include "src/collector/progress.h"
 #include "src/collector/stats.h"
 #include "src/collector/summary.h"
+#include "src/collector/symbolizer.h"
 #include "src/collector/verbs.h"
 
 struct recording {
@@ -30,6 +31,7 @@ struct recording {
 	struct stats *stats;
 	struct live *live;
 	struct capture_writer *capture; /* NULL: none is written */
+	struct symbolizer *symbolizer;	/* NULL: no stacks come, or none are kept */
 	struct progress progress;
 	struct map cubins; /* checksums of those that are in the capture */
 	size_t cubin_bytes;
@@ -88,6 +90,8 @@ static int recording_process(void *arg, const char *json, size_t bytes)
 
 	if (r->capture)
 		r->write_err = capture_process(r->capture, json, bytes);
+	if (r->symbolizer && !r->write_err)
+		return symbolizer_process(r->symbolizer, json, bytes);
 	return r->write_err;
 }
 
@@ -101,10 +105,21 @@ static int recording_losses(void *arg, const struct cuprobe_loss_key *key,
 	return r->write_err;
 }
 
-static int recording_tick(void *arg)
+static int recording_symbols(void *arg, const char *json, size_t bytes)
 {
 	struct recording *r = arg;
 
+	r->write_err = capture_symbols(r->capture, json, bytes);
+	return r->write_err;
+}
+
+static int recording_tick(void *arg)
+{
+	struct recording *r = arg;
+	int err = r->symbolizer ? symbolizer_look(r->symbolizer) : 0;
+
+	if (err)
+		return err;
 	if (!progress_due(&r->progress, 1000))
 		return 0;
 	if (r->capture)
@@ -132,6 +147,7 @@ static int write_failed(const struct recording *r, int err)
 
 static int recording_open(struct recording *r)
 {
+	const struct symbolizer_handler symbols = {recording_symbols, r};
 	int status, err;
 
 	if (model_open(&r->model) || stats_open(&r->stats, r->model, r->options->mangled))
@@ -140,7 +156,24 @@ static int recording_open(struct recording *r)
 	if (status || !r->path)
 		return status;
 	err = capture_create(&r->capture, r->path, live_info(r->live));
-	return err ? write_failed(r, err) : 0;
+	if (err)
+		return write_failed(r, err);
+	if (r->options->probes & 1u << CUPROBE_PROBE_stack &&
+	    symbolizer_open(&r->symbolizer, r->model, &symbols))
+		return fail("cannot record: no thread for the names in stacks");
+	return 0;
+}
+
+/* Names for the stacks that came last; takes a moment where there are large libraries. */
+static int recording_name_stacks(struct recording *r)
+{
+	int err;
+
+	if (!r->symbolizer)
+		return 0;
+	progress_line(&r->progress, "looking up the names of functions");
+	err = symbolizer_finish(r->symbolizer);
+	return err && !r->write_err ? fail("cannot name functions: %s", strerror(-err)) : 0;
 }
 
 static int recording_close_capture(struct recording *r, int status)
@@ -204,6 +237,8 @@ int recording_run(const struct options *o, const char *path)
 	status = recording_open(&r);
 	if (!status)
 		status = live_run(r.live, &handler);
+	if (!status)
+		status = recording_name_stacks(&r);
 	progress_done(&r.progress);
 	if (r.live)
 		status = recording_close_capture(&r, status);
@@ -215,6 +250,7 @@ int recording_run(const struct options *o, const char *path)
 		command_status = live_wait(r.live);
 		status = status ? status : command_status;
 	}
+	symbolizer_free(r.symbolizer);
 	live_free(r.live);
 	map_clear(&r.cubins, NULL);
 	stats_free(r.stats);

@@ -30,6 +30,7 @@ struct sink_ops {
 	const char *name;
 	const char *help;
 	const char *suffix; /* of the default output file name, ".json" */
+	__u32 also;	    /* bit n: is given the events of probe n whatever --kinds says */
 	int (*open)(struct sink **ret, const struct sink_opts *opts);
 	int (*event)(struct sink *sink, const struct event *e);
 	int (*flush)(struct sink *sink);
@@ -38,6 +39,7 @@ struct sink_ops {
 
 extern const struct sink_ops sink_chrome;
 extern const struct sink_ops sink_csv;
+extern const struct sink_ops sink_folded;
 extern const struct sink_ops sink_text;
 extern const struct sink_ops sink_jsonl;
 

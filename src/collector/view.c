@@ -10,6 +10,7 @@
 #include "src/collector/model.h"
 #include "src/collector/options.h"
 #include "src/collector/procinfo.h"
+#include "src/collector/symbols.h"
 #include "src/collector/verbs.h"
 
 static int view_fail(const char *path, int err)
@@ -43,7 +44,7 @@ static int view_event(void *arg, const struct event *e)
 {
 	struct view *v = arg;
 
-	if (!(v->options->probes & 1u << e->probe))
+	if (!((v->options->probes | v->also) & 1u << e->probe))
 		return 0;
 	v->sink_err = v->sink.event(v->sink.arg, e);
 	return v->sink_err;
@@ -84,6 +85,15 @@ static int view_cubin(void *arg, __u64 crc, const void *image, size_t bytes)
 	return err == -ENOSPC ? 0 : err;
 }
 
+static int view_symbols(void *arg, const char *json, size_t bytes)
+{
+	struct view *v = arg;
+
+	if (!view_wants_pid(v, symbols_pid(json, bytes)))
+		return 0;
+	return symbols_apply(v->model, json, bytes);
+}
+
 static int view_progress(void *arg, __u64 position, __u64 size)
 {
 	struct view *v = arg;
@@ -119,6 +129,7 @@ int view_play(struct view *v)
 		.process = view_process,
 		.losses = view_losses,
 		.cubin = view_cubin,
+		.symbols = view_symbols,
 		.progress = view_progress,
 		.arg = v,
 	};

@@ -17,6 +17,7 @@ struct view {
 	struct session_info info; /* complete after view_play */
 	struct capture_reader *reader;
 	struct event_sink sink;
+	__u32 also;   /* bit n: the sink sees events of probe n whatever --kinds says */
 	int sink_err; /* what the sink ended view_play with; error.h was not told of it */
 	struct progress progress;
 };

@@ -29,11 +29,11 @@ compare() { # name
 }
 
 "$make_capture" demo demo.cup
-for format in chrome csv text jsonl; do
+for format in chrome csv text jsonl folded; do
 	"$cuprobe" export -q -f "$format" demo.cup
 done
 python3 "$here/check_chrome.py" demo.json || failed=1
-for name in demo.json demo.csv demo.txt demo.jsonl; do
+for name in demo.json demo.csv demo.txt demo.jsonl demo.folded; do
 	compare "$name"
 done
 
@@ -47,6 +47,12 @@ gzip -dc demo.json.gz | events >packed
 events <piped.json >piped
 events <demo.json >plain
 cmp packed plain && cmp piped plain || failed=1
+
+# All GPU time is in the stacks, to the nanosecond.
+total() { awk '{ sum += $NF } END { printf "%d\n", sum }'; }
+"$cuprobe" export -q -f folded --kinds=kernel -o - demo.cup | total >stacks
+"$cuprobe" export -q -f csv --kinds=kernel -o - demo.cup | cut -d, -f5 | total >kernels
+cmp stacks kernels || failed=1
 
 # Nothing is left of an output that could not be written.
 if [ -c /dev/full ]; then

@@ -20,6 +20,7 @@ struct demo {
 	__u64 at_ns;
 	__u32 correlation;
 	__u32 launch, driver_launch, copy, set, synchronize, graph_launch, allocate;
+	__u32 stack; /* of what is launched; 0 none */
 };
 
 #define FIRE(d, kind, record)                                                                      \
@@ -107,6 +108,40 @@ static void demo_info(struct demo *d, __u32 rank)
 	demo_names(d);
 }
 
+/*
+ * Stack `id`: the call, `leaf`, what has no symbol, two lines of Python and the way to main(). Its
+ * symbols are in make_capture.c. Two pieces.
+ */
+static void demo_stack(struct demo *d, __u32 id, __u64 leaf)
+{
+	__u32 forward = synthetic_string(&d->process, "Model.forward");
+	__u32 train = synthetic_string(&d->process, "train; or \\not");
+	__u32 file = synthetic_string(&d->process, "/opt/demo/models/net.py");
+	const struct cuprobe_frame frames[] = {
+		{.pc = 0x7f0000001000, .kind = CUPROBE_FRAME_NATIVE},
+		{.pc = leaf, .kind = CUPROBE_FRAME_NATIVE},
+		{.pc = 0x7f0000103000, .kind = CUPROBE_FRAME_NATIVE},
+		{.function = forward, .file = file, .line = 17, .kind = CUPROBE_FRAME_PYTHON},
+		{.function = train, .file = file, .line = 42, .kind = CUPROBE_FRAME_PYTHON},
+		{.pc = 0x7f0000300000, .kind = CUPROBE_FRAME_POINTER},
+		{.pc = 0x7f0000400000, .kind = CUPROBE_FRAME_NATIVE},
+		{.pc = 0x401003, .kind = CUPROBE_FRAME_NATIVE},
+		{.pc = 0x401003, .kind = CUPROBE_FRAME_NATIVE},
+		{.pc = 0x401003, .kind = CUPROBE_FRAME_NATIVE},
+		{.pc = 0x401002, .kind = CUPROBE_FRAME_NATIVE},
+		{.pc = 0x401001, .kind = CUPROBE_FRAME_NATIVE},
+	};
+	struct cuprobe_stack pieces[] = {
+		{.id = id, .frames = 12, .first = 0, .count = 10},
+		{.id = id, .frames = 12, .first = 10, .count = 2},
+	};
+
+	memcpy(pieces[0].frame, frames, 10 * sizeof(frames[0]));
+	memcpy(pieces[1].frame, frames + 10, 2 * sizeof(frames[0]));
+	synthetic_fire(&d->process, CUPROBE_PROBE_stack, pieces, sizeof(pieces[0]), 2,
+		       DEMO_FIRED_NS);
+}
+
 static void demo_api(struct demo *d, __u32 name, __u32 cbid, __u32 domain, __u64 duration_ns)
 {
 	struct cuprobe_api api = {
@@ -146,18 +181,26 @@ static struct cuprobe_kernel demo_kernel(struct demo *d, __u32 name, __u32 devic
 }
 
 /* A launch and its kernel. */
-static void demo_launch(struct demo *d, __u32 name, __u32 device, __u64 duration_ns)
+static void demo_call(struct demo *d, __u32 domain_api)
 {
 	struct cuprobe_launch launch = {
 		.time_ns = d->at_ns + 1 * US,
-		.correlation = ++d->correlation,
+		.correlation = d->correlation,
 		.thread = d->process.pid + 1,
+		.stack = d->stack,
 		.weight = CUPROBE_LAUNCH_WEIGHT_ONE,
-		.domain_api = 211,
+		.domain_api = domain_api,
 	};
-	struct cuprobe_kernel kernel;
 
 	FIRE(d, launch, &launch);
+}
+
+static void demo_launch(struct demo *d, __u32 name, __u32 device, __u64 duration_ns)
+{
+	struct cuprobe_kernel kernel;
+
+	d->correlation++;
+	demo_call(d, 211);
 	demo_api(d, d->launch, 211, CUPROBE_API_RUNTIME, 4 * US);
 	demo_api(d, d->driver_launch, 307, CUPROBE_API_DRIVER, 3 * US);
 	kernel = demo_kernel(d, name, device, duration_ns);
@@ -185,6 +228,7 @@ static void demo_copy(struct demo *d, __u8 copy_kind, __u8 src_kind, __u8 dst_ki
 		.flags = CUPROBE_FLAG_ASYNC,
 	};
 
+	demo_call(d, 41);
 	demo_api(d, d->copy, 41, CUPROBE_API_RUNTIME, 2 * US);
 	FIRE(d, memcpy, &copy);
 	d->at_ns += 10 * US;
@@ -244,6 +288,7 @@ static void demo_graphs(struct demo *d)
 			.end_context = 1,
 		};
 
+		demo_call(d, 311);
 		demo_api(d, d->graph_launch, 311, CUPROBE_API_RUNTIME, 3 * US);
 		FIRE(d, graph, &graph);
 		d->at_ns += 80 * US;
@@ -493,13 +538,19 @@ static int demo_first(const struct synthetic_target *target)
 	demo_memory(&d);
 	demo_memset(&d);
 	demo_copy(&d, 1, 2, 3, 4 << 20);
+	demo_stack(&d, 1, 0x7f0000101000);
+	demo_stack(&d, 2, 0x7f0000102000);
+	d.stack = 1;
 	for (__u64 i = 0; i < 10; i++)
 		demo_launch(&d, add, 0, (8 + i) * US);
+	d.stack = 2;
 	for (__u64 i = 0; i < 5; i++)
 		demo_launch(&d, gemm, (__u32)i % 2, (12 + 2 * i) * US);
 	demo_graphs(&d);
 	demo_graph_nodes(&d, gemm);
+	d.stack = 3; /* never defined */
 	demo_copy(&d, 2, 3, 1, 1 << 20);
+	d.stack = 0;
 	demo_copy(&d, 10, 3, 3, 2 << 20);
 	demo_sync(&d, CUPROBE_SYNC_STREAM_SYNCHRONIZE, 7, 150 * US);
 	demo_sync(&d, CUPROBE_SYNC_EVENT_RECORD, 7, 0);

@@ -84,7 +84,8 @@ static int take_batch(void *arg, const struct cuprobe_batch_header *h, const voi
 static int begin(void **state)
 {
 	struct world *w = calloc(1, sizeof(*w));
-	const struct nvtx_ranges_handler handler = {take_range, take_mark, w};
+	const struct nvtx_ranges_handler handler = {
+		.range = take_range, .mark = take_mark, .arg = w};
 
 	*state = w;
 	w->s = (struct synthetic){.pid = 10, .start_ns = 5, .target = {take_batch, w}};

@@ -330,7 +330,7 @@ static int put_mark(void *arg, struct process *process, const struct cuprobe_nvt
 
 int chrome_nvtx_open(struct sink *s)
 {
-	const struct nvtx_ranges_handler handler = {put_range, put_mark, s};
+	const struct nvtx_ranges_handler handler = {.range = put_range, .mark = put_mark, .arg = s};
 	int err;
 
 	s->nvtx = calloc(1, sizeof(*s->nvtx));

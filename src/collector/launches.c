@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/collector/launches.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/collector/map.h"
+#include "src/collector/model.h"
+
+#define BUCKET_BITS 18
+#define NODES_MOST (1u << 22)
+
+/* Work of one kind that a launch led to. */
+struct item {
+	struct item *next;
+	struct work *work;
+	const struct launch_origin *origin; /* another than the launch's, or NULL */
+	__u64 gpu_ns, count;
+};
+
+struct launch {
+	struct launch *hash_next, *newer;
+	const struct process *process;
+	__u32 correlation, weight;
+	struct launch_origin origin;
+	const void *range;
+	struct item first; /* not used while its work is NULL */
+};
+
+struct launches {
+	struct launches_handler handler;
+	bool capture;
+	struct map nodes; /* struct launch_origin of captured nodes, by process and id */
+	struct launch *buckets[1u << BUCKET_BITS];
+	struct launch *oldest, *newest;
+	unsigned int count;
+};
+
+int launches_open(struct launches **ret, bool capture, const struct launches_handler *handler)
+{
+	struct launches *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->capture = capture;
+	l->handler = *handler;
+	*ret = l;
+	return 0;
+}
+
+static struct launch **bucket_of(struct launches *l, const struct process *p, __u32 correlation)
+{
+	__u64 key = (__u64)p->number << 32 | correlation;
+
+	return &l->buckets[(key * 0x9e3779b97f4a7c15ull) >> (64 - BUCKET_BITS)];
+}
+
+static struct launch *launch_find(struct launches *l, const struct process *p, __u32 correlation)
+{
+	struct launch *launch = *bucket_of(l, p, correlation);
+
+	while (launch && (launch->correlation != correlation || launch->process != p))
+		launch = launch->hash_next;
+	return launch;
+}
+
+static void launch_free(struct launch *launch)
+{
+	struct item *next;
+
+	for (struct item *i = launch->first.next; i; i = next) {
+		next = i->next;
+		free(i);
+	}
+	free(launch);
+}
+
+static struct launch *oldest_take(struct launches *l)
+{
+	struct launch *launch = l->oldest, **at;
+
+	at = bucket_of(l, launch->process, launch->correlation);
+	while (*at != launch)
+		at = &(*at)->hash_next;
+	*at = launch->hash_next;
+	l->oldest = launch->newer;
+	if (!l->oldest)
+		l->newest = NULL;
+	l->count--;
+	return launch;
+}
+
+/* Tells of the work of the launch that came first, and forgets it. */
+static int oldest_tell(struct launches *l)
+{
+	struct launch *launch = oldest_take(l);
+	__u64 weight = launch->origin.known ? launch->weight : CUPROBE_LAUNCH_WEIGHT_ONE;
+	int err = 0;
+
+	for (const struct item *i = launch->first.work ? &launch->first : NULL; i && !err;
+	     i = i->next) {
+		err = l->handler.work(l->handler.arg, i->origin ? i->origin : &launch->origin,
+				      launch->range, i->work, i->gpu_ns, i->count, weight);
+		weight = 0;
+	}
+	launch_free(launch);
+	return err;
+}
+
+static int launch_get(struct launches *l, const struct process *p, __u32 correlation,
+		      struct launch **ret)
+{
+	struct launch *launch = launch_find(l, p, correlation), **bucket;
+	int err = 0;
+
+	*ret = launch;
+	if (launch)
+		return 0;
+	if (l->count == LAUNCHES_MOST)
+		err = oldest_tell(l);
+	launch = err ? NULL : calloc(1, sizeof(*launch));
+	if (!launch)
+		return err ? err : -ENOMEM;
+	launch->process = p;
+	launch->correlation = correlation;
+	bucket = bucket_of(l, p, correlation);
+	launch->hash_next = *bucket;
+	*bucket = launch;
+	if (l->newest)
+		l->newest->newer = launch;
+	else
+		l->oldest = launch;
+	l->newest = launch;
+	l->count++;
+	*ret = launch;
+	return 0;
+}
+
+static int origin_read(const struct event *e, struct launch_origin *ret)
+{
+	struct stack *stack = NULL;
+	int err = e->launch->stack ? process_stack(e->process, e->launch->stack, &stack) : 0;
+
+	*ret = (struct launch_origin){true, stack, e->launch->thread, e->launch->domain_api};
+	return err == -ENOSPC ? 0 : err;
+}
+
+static __u64 node_key(const struct process *p, __u64 node)
+{
+	return node ^ (__u64)p->number << 40;
+}
+
+/* The same node id stands for another node once its graph is gone: the newest holds. */
+static int node_add(struct launches *l, const struct event *e)
+{
+	__u64 key = node_key(e->process, e->launch->graph_node_id);
+	struct launch_origin *origin = map_find(&l->nodes, key);
+	int err;
+
+	if (origin)
+		return origin_read(e, origin);
+	if (!l->capture || l->nodes.count >= NODES_MOST)
+		return 0;
+	origin = calloc(1, sizeof(*origin));
+	if (!origin)
+		return -ENOMEM;
+	err = origin_read(e, origin);
+	if (!err)
+		err = map_insert(&l->nodes, key, origin);
+	if (err)
+		free(origin);
+	return err;
+}
+
+int launches_launch(struct launches *l, const struct event *e)
+{
+	struct launch *launch;
+	int err;
+
+	if (!e->launch->correlation)
+		return node_add(l, e);
+	err = launch_get(l, e->process, e->launch->correlation, &launch);
+	if (err)
+		return err;
+	launch->weight = e->launch->weight;
+	return origin_read(e, &launch->origin);
+}
+
+__u32 event_correlation(const struct event *e)
+{
+	switch (e->probe) {
+	case CUPROBE_PROBE_kernel:
+		return e->kernel->correlation;
+	case CUPROBE_PROBE_graph:
+		return e->graph->correlation;
+	case CUPROBE_PROBE_memcpy:
+		return e->memcpy->correlation;
+	case CUPROBE_PROBE_memset:
+		return e->memset->correlation;
+	default:
+		return 0;
+	}
+}
+
+__u64 event_graph_node(const struct event *e)
+{
+	switch (e->probe) {
+	case CUPROBE_PROBE_kernel:
+		return e->kernel->graph_node_id;
+	case CUPROBE_PROBE_memcpy:
+		return e->memcpy->graph_node_id;
+	case CUPROBE_PROBE_memset:
+		return e->memset->graph_node_id;
+	default:
+		return 0;
+	}
+}
+
+/* The item of this work and origin. */
+static struct item *item_get(struct launch *launch, struct work *work,
+			     const struct launch_origin *origin)
+{
+	struct item *i = &launch->first;
+
+	if (!i->work) {
+		*i = (struct item){.work = work, .origin = origin};
+		return i;
+	}
+	while (i && (i->work != work || i->origin != origin))
+		i = i->next;
+	if (i)
+		return i;
+	i = calloc(1, sizeof(*i));
+	if (!i)
+		return NULL;
+	i->work = work;
+	i->origin = origin;
+	i->next = launch->first.next;
+	launch->first.next = i;
+	return i;
+}
+
+int launches_work(struct launches *l, const struct event *e, struct work *work)
+{
+	static const struct launch_origin unknown;
+	__u32 correlation = event_correlation(e);
+	__u64 node = l->capture ? event_graph_node(e) : 0, start_ns, end_ns;
+	struct launch *launch;
+	struct item *item;
+	int err;
+
+	event_times(e, &start_ns, &end_ns);
+	if (!correlation)
+		return l->handler.work(l->handler.arg, &unknown, NULL, work, end_ns - start_ns, 1,
+				       CUPROBE_LAUNCH_WEIGHT_ONE);
+	err = launch_get(l, e->process, correlation, &launch);
+	if (err)
+		return err;
+	item = item_get(launch, work,
+			node ? map_find(&l->nodes, node_key(e->process, node)) : NULL);
+	if (!item)
+		return -ENOMEM;
+	item->gpu_ns += end_ns - start_ns;
+	item->count++;
+	return 0;
+}
+
+void launches_set_range(struct launches *l, const struct process *p, __u32 correlation,
+			const void *range)
+{
+	struct launch *launch = launch_find(l, p, correlation);
+
+	if (launch)
+		launch->range = range;
+}
+
+int launches_finish(struct launches *l)
+{
+	int err = 0;
+
+	while (l->oldest && !err)
+		err = oldest_tell(l);
+	return err;
+}
+
+void launches_free(struct launches *l)
+{
+	if (!l)
+		return;
+	while (l->oldest)
+		launch_free(oldest_take(l));
+	map_clear(&l->nodes, free);
+	free(l);
+}
