@@ -598,8 +598,9 @@ struct cuprobe_pc_sample {
 	__u32 stall;	      /* see struct cuprobe_info_stall_reason */
 	__u32 device, context;
 	__u32 correlation; /* of the launch, when kernels are serialized; else 0 */
-	__u8 kind;	   /* enum cuprobe_pc_kind; the rest of those that are none is 0 */
-	__u8 reserved[7];
+	__u32 not_issued;  /* of the samples, those in whose cycle the scheduler issued nothing */
+	__u8 kind;	   /* enum cuprobe_pc_kind; what is not known of those is 0 */
+	__u8 reserved[3];
 };
 CUPROBE_PINNED(struct cuprobe_pc_sample, 72);
 

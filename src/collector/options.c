@@ -269,6 +269,8 @@ bool options_parse(struct options *o, const struct verb_options *verb, int argc,
 	apply_stacks(o);
 	if (nodes)
 		o->probes &= ~(1u << CUPROBE_PROBE_graph);
+	if (o->probes & 1u << CUPROBE_PROBE_pc_sample) /* without the code samples mean little */
+		o->probes |= 1u << CUPROBE_PROBE_module;
 	o->probes |= ALWAYS;
 	o->args = argv + optind;
 	o->arg_count = (unsigned int)(argc - optind);

@@ -8,9 +8,11 @@
 
 #include "src/inject/clock.h"
 #include "src/inject/cupti_buffers.h"
+#include "src/inject/cupti_callback.h"
 #include "src/inject/cupti_calls.h"
 #include "src/inject/cupti_kinds.h"
 #include "src/inject/cupti_module.h"
+#include "src/inject/cupti_pc.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/flush.h"
@@ -132,6 +134,25 @@ static void active_set(__u32 now_active)
 	state_set(CUPROBE_STATE_ACTIVE, NULL);
 }
 
+#define CODE_PROBES                                                                                \
+	(CUPROBE_PROBE_BIT(CUPROBE_PROBE_module) | CUPROBE_PROBE_BIT(CUPROBE_PROBE_pc_sample))
+
+/* Makes CUPTI tell what is wanted of the code that runs; returns the probes that are served. */
+static __u32 code_apply(__u32 data, bool cuda_up)
+{
+	static bool told;
+	__u32 on = data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_module);
+
+	if (told != !!(data & CODE_PROBES)) {
+		told = !told;
+		cuprobe_callback_resources(told);
+	}
+	cuprobe_module_apply(on);
+	if (cuprobe_pc_apply(data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_pc_sample), cuda_up))
+		on |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_pc_sample);
+	return on;
+}
+
 /*
  * Makes CUPTI collect what is wanted, launches last: one that is told of has its kernels. Returns
  * the probes, of those that have a consumer, of which something is on.
@@ -140,8 +161,7 @@ static __u32 collection_apply(bool cuda_up)
 {
 	__u32 data = collectable(), on = cuprobe_kinds_apply(data, cuda_up);
 
-	if (cuprobe_module_apply(data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_module)))
-		on |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_module);
+	on |= code_apply(data, cuda_up);
 	cuprobe_calls_show_launches(data & CUPROBE_PARCA_LAUNCHES);
 	return on & cuprobe_outlet_wanted();
 }
@@ -193,9 +213,11 @@ static void collect(void)
 static void release_begin(void)
 {
 	cuprobe_flush_periodic(false);
-	cuprobe_module_apply(false);
+	code_apply(0, true);
 	cuprobe_calls_show_launches(false);
 	way = cuprobe_release_way();
+	if (cuprobe_pc_is_stuck())
+		way = CUPROBE_WAY_UNSUBSCRIBE;
 	if (way != CUPROBE_WAY_FINALIZE_KINDS_ON && !cuprobe_kinds_stop(false))
 		way = CUPROBE_WAY_UNSUBSCRIBE; /* finalising with kinds on can crash other threads
 						*/
@@ -223,7 +245,6 @@ static void release_flush(void)
 static void dormant_begin(void)
 {
 	cuprobe_kinds_stop(true);
-	cuprobe_module_stop();
 	state_set(CUPROBE_STATE_DORMANT, NULL);
 }
 
@@ -433,6 +454,7 @@ void cuprobe_control_finish(__u64 timeout_ns)
 	cuprobe_control_wake();
 	if (!pthread_equal(pthread_self(), thread))
 		cuprobe_thread_join(thread, timeout_ns / 4);
+	cuprobe_pc_finish(timeout_ns / 4);
 	collecting = cuprobe_flush_periodic(false);
 	out = cuprobe_buffers_close();
 	wait_until(cuprobe_flush_done, cuprobe_flush_ask(true), deadline_ns - timeout_ns / 4);

@@ -50,6 +50,17 @@ struct cuprobe_subscriber_params {
 	X(GetContextId, CUptiResult, (CUcontext, uint32_t *))                                      \
 	X(GetDeviceId, CUptiResult, (CUcontext, uint32_t *))                                       \
 	X(GetCubinCrc, CUptiResult, (CUpti_GetCubinCrcParams *))                                   \
+	X(PCSamplingEnable, CUptiResult, (CUpti_PCSamplingEnableParams *))                         \
+	X(PCSamplingDisable, CUptiResult, (CUpti_PCSamplingDisableParams *))                       \
+	X(PCSamplingStart, CUptiResult, (CUpti_PCSamplingStartParams *))                           \
+	X(PCSamplingStop, CUptiResult, (CUpti_PCSamplingStopParams *))                             \
+	X(PCSamplingGetData, CUptiResult, (CUpti_PCSamplingGetDataParams *))                       \
+	X(PCSamplingSetConfigurationAttribute, CUptiResult,                                        \
+	  (CUpti_PCSamplingConfigurationInfoParams *))                                             \
+	X(PCSamplingGetConfigurationAttribute, CUptiResult,                                        \
+	  (CUpti_PCSamplingConfigurationInfoParams *))                                             \
+	X(PCSamplingGetNumStallReasons, CUptiResult, (CUpti_PCSamplingGetNumStallReasonsParams *)) \
+	X(PCSamplingGetStallReasons, CUptiResult, (CUpti_PCSamplingGetStallReasonsParams *))       \
 	X(SetThreadIdType, CUptiResult, (CUpti_ActivityThreadIdType))                              \
 	X(GetCallbackName, CUptiResult, (CUpti_CallbackDomain, uint32_t, const char **))           \
 	X(GetResultString, CUptiResult, (CUptiResult, const char **))

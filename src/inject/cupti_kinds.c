@@ -20,7 +20,7 @@
 	(BIT(kernel) | BIT(graph) | BIT(memcpy) | BIT(memset) | BIT(memory) | BIT(sync) |          \
 	 BIT(api) | BIT(unified_memory) | BIT(overhead))
 /* What is told of contexts and devices serves these too. */
-#define ALL_PROBES (DATA_PROBES | BIT(module))
+#define ALL_PROBES (DATA_PROBES | BIT(module) | BIT(pc_sample))
 
 const __u32 cuprobe_kinds_probes = ALL_PROBES;
 
@@ -101,7 +101,7 @@ static const struct remedy remedies[] = {
 	 "one in CUPROBE_CUPTI_PATH"},
 };
 
-static const char *remedy_for(CUptiResult result)
+const char *cuprobe_kinds_remedy(CUptiResult result)
 {
 	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++) {
 		if (remedies[i].result == result)
@@ -181,7 +181,7 @@ static void refusals_report_for(CUptiResult result)
 						 used ? ", " : "", kinds[i].name);
 		kinds[i].refused_with = CUPTI_SUCCESS;
 	}
-	cuprobe_notice_message(CUPROBE_ERROR, (int)result, remedy_for(result),
+	cuprobe_notice_message(CUPROBE_ERROR, (int)result, cuprobe_kinds_remedy(result),
 			       "CUPTI refuses the activity kinds %s: %s", names,
 			       cuprobe_cupti_result(result));
 }

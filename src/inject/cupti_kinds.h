@@ -6,6 +6,7 @@
 #ifndef CUPROBE_INJECT_CUPTI_KINDS_H
 #define CUPROBE_INJECT_CUPTI_KINDS_H
 
+#include <cupti.h>
 #include <stdbool.h>
 
 #include <linux/types.h>
@@ -26,6 +27,9 @@ __u32 cuprobe_kinds_apply(__u32 wanted_probes, bool cuda_up);
  * refused to switch a kind off, now or before.
  */
 bool cuprobe_kinds_stop(bool cupti_gone);
+
+/* What a user can do when CUPTI refuses with that; NULL: nothing is known. */
+const char *cuprobe_kinds_remedy(CUptiResult result);
 
 /*
  * Whether, since CUPTI came up or was finalised, kinds were on that change what CUDA graphs do on

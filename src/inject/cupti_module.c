@@ -8,7 +8,6 @@
 #include "src/inject/batch.h"
 #include "src/inject/clock.h"
 #include "src/inject/cupti_api.h"
-#include "src/inject/cupti_session.h"
 #include "src/inject/env.h"
 #include "src/inject/guard.h"
 #include "src/inject/ledger.h"
@@ -32,13 +31,7 @@ struct module {
 	struct news *copy; /* NULL: none was taken */
 };
 
-static const CUpti_CallbackIdResource callbacks[] = {
-	CUPTI_CBID_RESOURCE_MODULE_LOADED,
-	CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
-	CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-};
-
-static bool on; /* the control thread's */
+static atomic_bool on; /* somebody wants to know */
 
 /* Newest first. Callbacks push (release), the pump takes all (acquire). */
 static struct news *_Atomic pushed;
@@ -51,27 +44,9 @@ static __u32 module_count, replay_next;
 static bool replaying;
 static struct news *retired;
 
-bool cuprobe_module_apply(bool wanted)
+void cuprobe_module_apply(bool wanted)
 {
-	bool can = true;
-
-	if (wanted == on)
-		return on;
-	for (size_t i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
-		can &= cuprobe_cupti.EnableCallback(wanted, cuprobe_session_subscriber(),
-						    CUPTI_CB_DOMAIN_RESOURCE,
-						    callbacks[i]) == CUPTI_SUCCESS;
-	if (!can)
-		cuprobe_notice_message(CUPROBE_ERROR, 0, NULL,
-				       "CUPTI does not tell of modules that are %s",
-				       wanted ? "loaded" : "unloaded");
-	on = wanted;
-	return on;
-}
-
-void cuprobe_module_stop(void)
-{
-	on = false;
+	atomic_store_explicit(&on, wanted, memory_order_relaxed);
 }
 
 static __u32 context_number(CUcontext context)
@@ -157,6 +132,8 @@ void cuprobe_module_callback(CUpti_CallbackId cbid, const CUpti_ResourceData *da
 		.op = CUPROBE_MODULE_UNLOADED,
 	};
 
+	if (!atomic_load_explicit(&on, memory_order_relaxed))
+		return;
 	if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
 		news_push(&record, NULL); /* and with it all of its modules */
 		return;

@@ -14,14 +14,8 @@
 
 struct cuprobe_module;
 
-/*
- * Switches CUPTI's callbacks on or off; returns whether they are on. What was heard before is kept.
- * Control thread, while CUPTI is held.
- */
-bool cuprobe_module_apply(bool wanted);
-
-/* CUPTI was given back, and its callbacks with it. */
-void cuprobe_module_stop(void);
+/* Whether to take what callbacks tell. What was heard before is kept. Control thread. */
+void cuprobe_module_apply(bool wanted);
 
 /* On the application's thread that loads, unloads, or destroys a context. */
 void cuprobe_module_callback(CUpti_CallbackId cbid, const CUpti_ResourceData *data);

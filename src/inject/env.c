@@ -10,7 +10,14 @@
 
 struct cuprobe_env cuprobe_env;
 
-enum setting_type { SETTING_TEXT, SETTING_NUMBER, SETTING_RATE, SETTING_SWITCH, SETTING_RELEASE };
+enum setting_type {
+	SETTING_TEXT,
+	SETTING_NUMBER,
+	SETTING_RATE,
+	SETTING_SWITCH,
+	SETTING_RELEASE,
+	SETTING_PC_MODE,
+};
 
 struct setting {
 	const char *name;
@@ -47,6 +54,13 @@ static const struct setting settings[] = {
 	NUMBER("CUPROBE_MODULE_MB", module_mb, 512, 0, 65536),
 	NUMBER("CUPROBE_FLUSH_MS", flush_ms, 100, 1, 60000),
 	NUMBER("CUPROBE_LATENCY_TIMESTAMPS", latency_timestamps, 0, 0, 1),
+	{"CUPROBE_PC_MODE", SETTING_PC_MODE, &cuprobe_env.pc_mode, CUPROBE_PC_SETTING_CONTINUOUS, 0,
+	 0, "continuous or serialized"},
+	NUMBER("CUPROBE_PC_PERIOD", pc_period, 0, 5, 31),
+	NUMBER("CUPROBE_PC_RATE", pc_rate, 20000, 1, 10000000),
+	NUMBER("CUPROBE_PC_BUFFER_MB", pc_buffer_mb, 32, 1, 4096),
+	NUMBER("CUPROBE_PC_WINDOW_MS", pc_window_ms, 50, 1, 60000),
+	NUMBER("CUPROBE_PC_EVERY_MS", pc_every_ms, 1000, 1, 3600000),
 	NUMBER("CUPROBE_DISABLE", disable, 0, 0, 1),
 	RATE("PARCAGPU_RATE_LIMIT", parca_rate, 100),
 	RATE("PARCAGPU_GRAPH_RATE_LIMIT", parca_graph_rate, 20),
@@ -105,12 +119,10 @@ static int rate_parse(const char *text, __u32 min, __u32 max, __u32 *ret)
 	return 0;
 }
 
-static int release_parse(const char *text, __u32 *ret)
+static int word_parse(const char *text, const char *const *words, __u32 *ret)
 {
-	static const char *const names[] = {"auto", "finalize", "unsubscribe"};
-
-	for (__u32 i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(text, names[i])) {
+	for (__u32 i = 0; words[i]; i++) {
+		if (!strcmp(text, words[i])) {
 			*ret = i;
 			return 0;
 		}
@@ -120,6 +132,9 @@ static int release_parse(const char *text, __u32 *ret)
 
 static int setting_apply(const struct setting *s, const char *value)
 {
+	static const char *const releases[] = {"auto", "finalize", "unsubscribe", NULL};
+	static const char *const pc_modes[] = {"continuous", "serialized", NULL};
+
 	switch (s->type) {
 	case SETTING_TEXT:
 		if (!*value)
@@ -134,7 +149,9 @@ static int setting_apply(const struct setting *s, const char *value)
 		*(__u32 *)s->value = *value && strcmp(value, "0") != 0;
 		return 0;
 	case SETTING_RELEASE:
-		return release_parse(value, s->value);
+		return word_parse(value, releases, s->value);
+	case SETTING_PC_MODE:
+		return word_parse(value, pc_modes, s->value);
 	}
 	return -EINVAL;
 }

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/nvtx_cuda.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
 
 #include "cuprobe/abi.h"
-
-/* NULL when the process has no libcuda, or one without the function. */
-static void *driver_function(const char *name)
-{
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	void *function = driver ? dlsym(driver, name) : NULL;
-
-	if (driver)
-		dlclose(driver);
-	return function;
-}
+#include "src/inject/cuda_driver.h"
 
 __u32 cuprobe_nvtx_cuda_context(void *context)
 {
-	int (*get_id)(void *context, unsigned long long *ret_id) = driver_function("cuCtxGetId");
+	int (*get_id)(void *context, unsigned long long *ret_id) =
+		cuprobe_driver_function("cuCtxGetId");
 	unsigned long long id;
 
 	return get_id && !get_id(context, &id) ? (__u32)id : CUPROBE_NO_ID;
@@ -27,8 +17,10 @@ __u32 cuprobe_nvtx_cuda_context(void *context)
 
 __u32 cuprobe_nvtx_cuda_stream(void *stream, __u32 *ret_context)
 {
-	int (*get_id)(void *stream, unsigned long long *ret_id) = driver_function("cuStreamGetId");
-	int (*get_context)(void *stream, void **ret_context) = driver_function("cuStreamGetCtx");
+	int (*get_id)(void *stream, unsigned long long *ret_id) =
+		cuprobe_driver_function("cuStreamGetId");
+	int (*get_context)(void *stream, void **ret_context) =
+		cuprobe_driver_function("cuStreamGetCtx");
 	unsigned long long id;
 	void *context;
 

@@ -11,6 +11,7 @@
 #include "src/inject/cupti_decode.h"
 #include "src/inject/cupti_gate.h"
 #include "src/inject/cupti_module.h"
+#include "src/inject/cupti_pc.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/info.h"
 #include "src/inject/ledger.h"
@@ -214,6 +215,7 @@ static void pump_round(void)
 		cuprobe_batch_fire_aged(~0ull); /* rare, and what somebody waits for */
 	cuprobe_process_publish();
 	cuprobe_module_pump(now);
+	cuprobe_pc_pump(now);
 	buffers_decode();
 	cuprobe_parca_kernels_fire();
 	nvtx_left = cuprobe_nvtx_pump();

@@ -187,6 +187,22 @@ MOCK_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 	return DRIVER_END(primary_release(dev));
 }
 
+static CUresult primary_state(CUdevice device, unsigned int *ret_flags, int *ret_active)
+{
+	if (device < 0 || (uint32_t)device >= mock_device_count() || !ret_flags || !ret_active)
+		return CUDA_ERROR_INVALID_VALUE;
+	*ret_flags = 0;
+	*ret_active = context_primary((uint32_t)device) != NULL;
+	return CUDA_SUCCESS;
+}
+
+MOCK_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxGetState(CUdevice dev, unsigned int *flags,
+							int *active)
+{
+	DRIVER_BEGIN(cuDevicePrimaryCtxGetState, dev, flags, active);
+	return DRIVER_END(primary_state(dev, flags, active));
+}
+
 static CUresult context_create(CUcontext *ret_context, CUdevice device)
 {
 	if (!ret_context || device < 0 || (uint32_t)device >= mock_device_count())

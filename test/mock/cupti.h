@@ -117,6 +117,12 @@ void hazard_disabled(CUpti_ActivityKind kind);
 bool hazard_finalize_begin(uint32_t *ret_calls);
 void hazard_finalize_end(bool alone, uint32_t calls);
 
+/* cupti_pc.c */
+void pc_launched(const struct mock_launch *launch);
+void pc_module_loaded(CUcontext context);
+void pc_context_destroyed(CUcontext context);
+void pc_finalized(void);
+
 /* cupti_record_gpu.c, cupti_record_host.c */
 size_t record_bytes(uint32_t kind); /* 0: not a kind of this version */
 void record_op(struct lane *lane, const struct mock_launch *launch, const struct mock_op *op,

@@ -299,6 +299,8 @@ static void tool_context(bool created, struct CUctx_st *context)
 	callback_resource(created ? CUPTI_CBID_RESOURCE_CONTEXT_CREATED
 				  : CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
 			  context, NULL, NULL);
+	if (!created)
+		pc_context_destroyed(context);
 }
 
 static void tool_stream(bool created, struct CUstream_st *stream)
@@ -316,11 +318,19 @@ static void tool_module(bool loaded, struct CUmod_st *module)
 	CUpti_ModuleResourceData data = {
 		.moduleId = module->id, .cubinSize = module->image_bytes, .pCubin = module->image};
 
+	if (loaded)
+		pc_module_loaded(module->context);
 	callback_resource(loaded ? CUPTI_CBID_RESOURCE_MODULE_LOADED
 				 : CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING,
 			  module->context, NULL, &data);
 	if (loaded)
 		record_overhead_since(CUPTI_ACTIVITY_OVERHEAD_DRIVER_COMPILER, start);
+}
+
+static void tool_launch(const struct mock_launch *launch)
+{
+	pc_launched(launch);
+	pending_add(launch);
 }
 
 static void tool_initialized(void)
@@ -341,7 +351,7 @@ const struct mock_tools cupti_tools = {
 	.enter = call_enter,
 	.exit = call_exit,
 	.instantiated = hazard_instantiated,
-	.launch = pending_add,
+	.launch = tool_launch,
 	.sync = tool_sync,
 	.event = record_event,
 	.memory = record_memory,

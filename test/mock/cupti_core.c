@@ -296,6 +296,7 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiDeviceVirtualizationMode(CUdevice dev,
 static void finalize(void)
 {
 	pending_worker_stop();
+	pc_finalized();
 	callback_reset();
 	activity_reset();
 	lane_reset();

@@ -27,6 +27,7 @@ static int setup(void **state)
 	cuprobe_cupti.GetContextId = context_id;
 	cuprobe_cupti.GetCubinCrc = cubin_crc;
 	cuprobe_env.module_mb = 1;
+	cuprobe_module_apply(true);
 	fake_attach(CUPROBE_PROBE_module);
 	return 0;
 }

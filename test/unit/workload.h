@@ -32,6 +32,7 @@ static struct {
 	atomic_uint messages;
 	atomic_ullong delivered[CUPROBE_PROBE_COUNT];
 	atomic_bool stop;
+	void (*seen)(enum cuprobe_probe_id probe, const void *data, __u32 count); /* or NULL */
 	long deliver_ms; /* how long a consumer keeps the pump with each batch of kernels */
 	CUcontext context;
 	CUfunction function;
@@ -65,6 +66,8 @@ static inline void workload_deliver(enum cuprobe_probe_id probe, const void *dat
 	assert_in_range(bytes, 1, CUPROBE_BATCH_BYTES);
 	if (probe == CUPROBE_PROBE_kernel && workload.deliver_ms)
 		workload_sleep_ms(workload.deliver_ms);
+	if (workload.seen)
+		workload.seen(probe, data, count);
 	for (__u32 i = 0; probe == CUPROBE_PROBE_status && i < count; i++) {
 		if (status[i].type == CUPROBE_STATUS_STATE)
 			atomic_store(&workload.state, (int)status[i].state.state);

@@ -179,17 +179,12 @@ static const struct field module_fields[] = {
 };
 
 static const struct field pc_sample_fields[] = {
-	FIELD(pc_sample, device, ID),
-	FIELD(pc_sample, context, ID),
-	FIELD(pc_sample, correlation, U32),
-	BRIEF(pc_sample, samples, U64),
-	BRIEF(pc_sample, pc_offset, U64),
-	BRIEF(pc_sample, stall, STALL),
-	BRIEF(pc_sample, crc, ADDRESS),
-	FIELD(pc_sample, function_index, U32),
-	AS("pc_kind", pc_sample, kind, PC_KIND),
-	AS("pc_range", pc_sample, range, U64),
-	{0},
+	FIELD(pc_sample, device, ID),	       FIELD(pc_sample, context, ID),
+	FIELD(pc_sample, correlation, U32),    BRIEF(pc_sample, samples, U64),
+	FIELD(pc_sample, not_issued, U32),     BRIEF(pc_sample, pc_offset, U64),
+	BRIEF(pc_sample, stall, STALL),	       BRIEF(pc_sample, crc, ADDRESS),
+	FIELD(pc_sample, function_index, U32), AS("pc_kind", pc_sample, kind, PC_KIND),
+	AS("pc_range", pc_sample, range, U64), {0},
 };
 
 static const struct field no_fields[] = {{0}};
