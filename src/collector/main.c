@@ -18,6 +18,7 @@ static const struct verb verbs[] = {
 	{"trace", verb_trace, "print events as they happen, one a line"},
 	{"report", verb_report, "print the summary of a capture"},
 	{"export", verb_export, "turn a capture into a Chrome trace, CSV, ..."},
+	{"flame", verb_flame, "draw a flame graph: GPU time by the CPU stacks it comes from"},
 	{"list", verb_list, "list CUDA processes, and which can be traced"},
 	{"doctor", verb_doctor, "say what works on this machine, and what to do"},
 	{NULL, NULL, NULL},

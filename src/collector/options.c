@@ -10,6 +10,7 @@
 
 #include "src/collector/error.h"
 #include "src/collector/event.h"
+#include "src/collector/unfold.h"
 #include "src/collector/verbs.h"
 
 #define DEFAULT_KINDS                                                                              \
@@ -43,6 +44,14 @@ static const struct option_line lines[] = {
 	 "the CPU stack of each launch: off, native, or python:\n"
 	 "native with the frames of Python (default; with\n"
 	 "--kinds, only if said)"},
+	{'b', "by", "WHAT",
+	 "what the first frames are: kernel (none, the\n"
+	 "default), stream, device, thread, process, nvtx"},
+	{'r', "reverse", NULL, "from the kernel to its callers"},
+	{'D', "diff", "OTHER", "compare with this capture"},
+	{'g', "graph-stacks", "WHERE",
+	 "kernels in CUDA graphs: from the graph's launch\n"
+	 "(default), or capture: from where each was captured"},
 	{'d', "duration", "SECONDS", "stop after so long"},
 	{'o', "output", "FILE", "write to FILE"},
 	{'f', "format", "FORMAT", "format of the output"},
@@ -163,6 +172,26 @@ static int parse_stacks(struct options *o, const char *text)
 	return fail_usage("unknown kind of stacks: '%s': it is off, native or python", text);
 }
 
+static int parse_by(struct options *o, const char *text)
+{
+	int by = unfold_by_name(text);
+
+	if (by < 0)
+		return fail_usage("unknown grouping: '%s': it is kernel, stream, device, thread,"
+				  " process or nvtx",
+				  text);
+	o->by = by;
+	return 0;
+}
+
+static int parse_graph_stacks(struct options *o, const char *text)
+{
+	o->graph_stacks_capture = !strcmp(text, "capture");
+	if (!o->graph_stacks_capture && strcmp(text, "launch") != 0)
+		return fail_usage("unknown stacks of graphs: '%s': it is launch or capture", text);
+	return 0;
+}
+
 /* What --stacks adds to the kinds, or takes from them. */
 static void apply_stacks(struct options *o)
 {
@@ -186,6 +215,17 @@ static int parse_option(struct options *o, int letter, bool *nodes)
 		return parse_graphs(optarg, nodes);
 	case 'S':
 		return parse_stacks(o, optarg);
+	case 'b':
+		return parse_by(o, optarg);
+	case 'g':
+		return parse_graph_stacks(o, optarg);
+	case 'D':
+		o->diff = optarg;
+		return 0;
+	case 'r':
+		o->reverse = true;
+		return 0;
+
 	case 'a':
 		o->all = true;
 		return 0;

@@ -33,14 +33,19 @@ struct options {
 	__u32 probes;	     /* --kinds and --graphs: bit n is probe n; string, info and status
 			      * always are in it */
 	enum stacks stacks;  /* --stacks, which is in `probes` too */
-	__u64 duration_ns;   /* -d; 0: no limit */
-	const char *output;  /* -o; NULL */
-	const char *format;  /* -f; NULL */
-	bool json;	     /* --json */
-	bool nvtx;	     /* --nvtx */
-	bool mangled;	     /* --mangled */
-	bool quiet;	     /* -q */
-	char **args;	     /* what is left, NULL terminated */
+	int by;		     /* --by: enum unfold_by */
+	bool reverse;	     /* --reverse */
+	const char *diff;    /* --diff; NULL */
+	bool graph_stacks_capture; /* --graph-stacks=capture */
+
+	__u64 duration_ns;  /* -d; 0: no limit */
+	const char *output; /* -o; NULL */
+	const char *format; /* -f; NULL */
+	bool json;	    /* --json */
+	bool nvtx;	    /* --nvtx */
+	bool mangled;	    /* --mangled */
+	bool quiet;	    /* -q */
+	char **args;	    /* what is left, NULL terminated */
 	unsigned int arg_count;
 };
 

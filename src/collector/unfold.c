@@ -15,7 +15,8 @@
 
 #define TEXT_LONGEST 4096
 #define COMMAND_LONGEST 80
-#define LEAVES 24 /* frames of CUDA's own, at most, under a call of it */
+#define DEEPEST 1024 /* frames of a stack that are shown, from its leaf */
+#define LEAVES 24    /* frames of CUDA's own, at most, under a call of it */
 
 static const char *const by_names[] = {
 	[UNFOLD_BY_KERNEL] = "kernel",	 [UNFOLD_BY_STREAM] = "stream",
@@ -247,7 +248,7 @@ unsigned int unfold_first(const struct profile *p, const struct sample *s)
 static int push_stack(struct unfold *u, const struct profile *p, const struct sample *s)
 {
 	const struct stack *stack = s->origin.stack;
-	unsigned int first;
+	unsigned int first, end;
 	int err = 0;
 
 	if (!s->origin.known)
@@ -257,7 +258,10 @@ static int push_stack(struct unfold *u, const struct profile *p, const struct sa
 	if (!stack_is_known(stack))
 		return push(u, LABEL_GROUP, "[a stack that was not received]", NULL);
 	first = unfold_first(p, s);
-	for (unsigned int i = stack->frames; i > first && !err; i--) {
+	end = stack->frames - first > DEEPEST ? first + DEEPEST : stack->frames;
+	if (end < stack->frames)
+		err = push(u, LABEL_GROUP, "[deeper]", "the stack is too deep to be shown");
+	for (unsigned int i = end; i > first && !err; i--) {
 		const struct frame *f = stack->frame[i - 1];
 
 		if (f->raw.kind != CUPROBE_FRAME_PYTHON || !profile_is_native(p))

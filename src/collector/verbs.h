@@ -17,6 +17,7 @@ int verb_stat(int argc, char **argv);
 int verb_trace(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_export(int argc, char **argv);
+int verb_flame(int argc, char **argv);
 int verb_list(int argc, char **argv);
 int verb_doctor(int argc, char **argv);
 

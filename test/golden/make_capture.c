@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_capture demo FILE | big FILE EVENTS: writes a capture of synthetic events. */
+/*
+ * make_capture demo FILE | first FILE | big FILE EVENTS: writes a capture of synthetic events;
+ * `first` is the demo without its second process.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +45,11 @@ static const char symbols[] =
 	"{\"pc\":139637980921856,\"module\":3,\"lines\":["
 	"{\"line\":0,\"function\":\"py::train.py:train\"}]}]}";
 
+static int to_capture_first(void *arg, const struct cuprobe_batch_header *h, const void *data)
+{
+	return h->pid == 1000 ? capture_batch(arg, h, data) : 0;
+}
+
 static int write_demo(struct capture_writer *w, const struct synthetic_target *target)
 {
 	static const char first[] = "{\"pid\":1000,\"start_ns\":5000000000,"
@@ -71,10 +79,13 @@ int main(int argc, char **argv)
 	struct session_info info;
 	int err;
 
-	if (!big && (argc != 3 || strcmp(argv[1], "demo") != 0)) {
-		fputs("usage: make_capture demo FILE | big FILE EVENTS\n", stderr);
+	if (!big &&
+	    (argc != 3 || (strcmp(argv[1], "demo") != 0 && strcmp(argv[1], "first") != 0))) {
+		fputs("usage: make_capture demo FILE | first FILE | big FILE EVENTS\n", stderr);
 		return 2;
 	}
+	if (!strcmp(argv[1], "first"))
+		target.batch = to_capture_first;
 	if (big)
 		synthetic_big_info(&info, strtoull(argv[3], NULL, 10));
 	else
