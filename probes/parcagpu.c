@@ -30,6 +30,31 @@ ONE_SITE void fire_activity_batch(const struct parcagpu_kernel *const *records, 
 	STAP_PROBE2(parcagpu, activity_batch, records, count);
 }
 
+ONE_SITE void fire_cubin_loaded(__u64 crc, const void *cubin, __u64 bytes)
+{
+	STAP_PROBE3(parcagpu, cubin_loaded, crc, cubin, bytes);
+}
+
+ONE_SITE void fire_cubin_unloaded(__u64 crc)
+{
+	STAP_PROBE1(parcagpu, cubin_unloaded, crc);
+}
+
+ONE_SITE void fire_error(__s32 code, const char *message, const char *component)
+{
+	STAP_PROBE3(parcagpu, error, code, message, component);
+}
+
+ONE_SITE void fire_nvtx_event_batch(const struct parcagpu_nvtx *const *events, __u32 count)
+{
+	STAP_PROBE2(parcagpu, nvtx_event_batch, events, count);
+}
+
+ONE_SITE void fire_nvtx_resource_name(__u32 kind, __u64 id, const char *name)
+{
+	STAP_PROBE3(parcagpu, nvtx_resource_name, kind, id, name);
+}
+
 #define ATTACHED(name)                                                                             \
 	(*(volatile unsigned short *)&parcagpu_##name##_semaphore ? PARCAGPU_BIT(name) : 0) |
 
@@ -43,4 +68,9 @@ const struct parcagpu cuprobe_parcagpu_usdt = {
 	.cuda_correlation = fire_cuda_correlation,
 	.kernel_executed = fire_kernel_executed,
 	.activity_batch = fire_activity_batch,
+	.cubin_loaded = fire_cubin_loaded,
+	.cubin_unloaded = fire_cubin_unloaded,
+	.error = fire_error,
+	.nvtx_event_batch = fire_nvtx_event_batch,
+	.nvtx_resource_name = fire_nvtx_resource_name,
 };

@@ -6,4 +6,9 @@ provider parcagpu {
 			      unsigned int device, unsigned int stream, unsigned int graph,
 			      unsigned long graph_node, const char *name);
 	probe activity_batch(const void **records, unsigned int count);
+	probe cubin_loaded(unsigned long crc, const char *cubin, unsigned long bytes);
+	probe cubin_unloaded(unsigned long crc);
+	probe error(int code, const char *message, const char *component);
+	probe nvtx_event_batch(const void **events, unsigned int count);
+	probe nvtx_resource_name(unsigned int kind, unsigned long id, const char *name);
 };

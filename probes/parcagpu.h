@@ -8,7 +8,15 @@
 
 #include <linux/types.h>
 
-#define PARCAGPU_FOR_EACH_PROBE(X) X(cuda_correlation) X(kernel_executed) X(activity_batch)
+#define PARCAGPU_FOR_EACH_PROBE(X)                                                                 \
+	X(cuda_correlation)                                                                        \
+	X(kernel_executed)                                                                         \
+	X(activity_batch)                                                                          \
+	X(cubin_loaded)                                                                            \
+	X(cubin_unloaded)                                                                          \
+	X(error)                                                                                   \
+	X(nvtx_event_batch)                                                                        \
+	X(nvtx_resource_name)
 
 enum parcagpu_probe_id {
 #define PARCAGPU_PROBE_ID(name) PARCAGPU_##name,
@@ -40,6 +48,34 @@ _Static_assert(sizeof(struct parcagpu_kernel) == 160, "CUPTI's layout");
 #define PARCAGPU_BATCH 128   /* records in one firing of `activity_batch`, at most */
 #define PARCAGPU_POINTERS 16 /* read at a time, however many there are */
 
+/* An NVTX event as `nvtx_event_batch` carries it. */
+struct parcagpu_nvtx {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 tid;
+	__u32 correlation; /* 0 none */
+	__u32 domain;	   /* 0 default */
+	__u16 kind;	   /* 1 push, 2 pop, 3 start, 4 end, 5 mark */
+	__u16 flags;
+	__u32 color;  /* ARGB, 0 none */
+	__u32 device; /* ~0 not known */
+	__u64 payload;
+	__u64 range; /* that joins start and end; else 0 */
+	const char *message;
+};
+_Static_assert(sizeof(struct parcagpu_nvtx) == 56, "what consumers read");
+
+#define PARCAGPU_NVTX_BATCH 256 /* events in one firing of `nvtx_event_batch`, at most */
+
+enum parcagpu_resource {
+	PARCAGPU_RESOURCE_THREAD = 1, /* by thread id */
+	PARCAGPU_RESOURCE_STREAM = 2, /* by the handle that the application named it by */
+	PARCAGPU_RESOURCE_DEVICE = 3, /* by ordinal */
+	PARCAGPU_RESOURCE_DOMAIN = 4, /* of NVTX, by the number that events have */
+};
+
+#define PARCAGPU_MESSAGE 256 /* read of an error's message */
+#define PARCAGPU_COMPONENT 64
+
 /* The provider as the library sees it; tests put their own in its place. */
 struct parcagpu {
 	/* PARCAGPU_BIT(probe) for each probe that somebody is attached to; a load for each. */
@@ -50,6 +86,14 @@ struct parcagpu {
 	/* Up to PARCAGPU_BATCH records, in an array whose size is a multiple of PARCAGPU_POINTERS.
 	 */
 	void (*activity_batch)(const struct parcagpu_kernel *const *records, __u32 count);
+	/* The cubin stays readable for a while after it was unloaded. */
+	void (*cubin_loaded)(__u64 crc, const void *cubin, __u64 bytes);
+	void (*cubin_unloaded)(__u64 crc);
+	/* PARCAGPU_MESSAGE and PARCAGPU_COMPONENT bytes are there. */
+	void (*error)(__s32 code, const char *message, const char *component);
+	/* An array as that of activity_batch. */
+	void (*nvtx_event_batch)(const struct parcagpu_nvtx *const *events, __u32 count);
+	void (*nvtx_resource_name)(__u32 kind, __u64 id, const char *name);
 };
 
 extern const struct parcagpu cuprobe_parcagpu_usdt;

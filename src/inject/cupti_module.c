@@ -14,6 +14,7 @@
 #include "src/inject/memory.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
+#include "src/inject/parca_told.h"
 #include "src/inject/pump.h"
 
 /* What a callback puts down: the record, and for a loaded module the cubin behind it. */
@@ -199,8 +200,8 @@ static void module_loaded(struct news *news)
 		copy = news;
 	module->copy = copy;
 	module->record.address = copy ? copy->record.address : 0;
-	if (copy)
-		copy->modules++;
+	if (copy && !copy->modules++)
+		cuprobe_parca_cubin_loaded(&module->record);
 	record_publish(&module->record);
 }
 
@@ -208,6 +209,7 @@ static void copy_put(struct news *copy, __u64 now_ns)
 {
 	if (!copy || --copy->modules)
 		return;
+	cuprobe_parca_cubin_unloaded(&copy->record);
 	copy->gone_ns = now_ns;
 	copy->next = retired;
 	retired = copy;

@@ -14,6 +14,8 @@
 #include "src/inject/nvtx_events.h"
 #include "src/inject/nvtx_names.h"
 #include "src/inject/nvtx_texts.h"
+#include "src/inject/outlet.h"
+#include "src/inject/parca_nvtx.h"
 
 #define FIRE_COUNT 256u
 #define TURNS_A_PUMP 64u /* of draining, before the pump looks after other things */
@@ -34,7 +36,8 @@ static atomic_bool draining;   /* the pump has to look once more */
 
 /* The pump's. */
 static __u32 pumped_session;
-static __u64 oldest_ns; /* of the events in the batch; ~0 when there are none */
+static bool parca_wants; /* consumers of the provider parcagpu want events too */
+static __u64 oldest_ns;	 /* of the events in the batch; ~0 when there are none */
 static struct nvtx_texts messages = {
 	.first_id = 0xc0000000u, .most = 1u << 15, .most_bytes = (size_t)8 << 20};
 
@@ -141,6 +144,10 @@ static void event_take(const struct nvtx_slot *slot, const char *chunk)
 		cuprobe_ledger[CUPROBE_PROBE_nvtx].discarded++;
 		return;
 	}
+	if (parca_wants)
+		cuprobe_parca_nvtx(&record, chunk + slot->message_at, slot->message_bytes);
+	if (parca_wants && !cuprobe_outlet->consumers(CUPROBE_PROBE_nvtx))
+		return;
 	if (cuprobe_nvtx_names_pending())
 		cuprobe_nvtx_names_define();
 	if (slot->message_bytes)
@@ -184,6 +191,7 @@ bool cuprobe_nvtx_pump(void)
 	}
 	if (session && cuprobe_nvtx_names_pending())
 		cuprobe_nvtx_names_define();
+	parca_wants = cuprobe_parca_nvtx_wanted();
 	for (unsigned int i = 0; i < TURNS_A_PUMP && more; i++)
 		more = cuprobe_nvtx_buffer_drain(event_take);
 	if (more)

@@ -32,6 +32,7 @@ static __u32 *slots; /* open addressing: number + 1 */
 static size_t slots_capacity;
 static __u32 domain_count = 1;
 static __u32 texts_sent, definitions_sent; /* the pump has defined those before */
+static __u32 next_taken;		   /* by cuprobe_nvtx_names_next() */
 static atomic_bool pending;		   /* relaxed: a hint, the lock orders the rest */
 
 static __u32 *slot_of(const __u64 key[2])
@@ -91,6 +92,8 @@ static void definition_changed(__u32 number)
 {
 	if (number < definitions_sent)
 		definitions_sent = number;
+	if (number < next_taken)
+		next_taken = number;
 	atomic_store_explicit(&pending, true, memory_order_relaxed);
 }
 
@@ -175,19 +178,59 @@ void cuprobe_nvtx_name_object(struct cuprobe_info_name info, const char *name, s
 	pthread_mutex_unlock(&lock);
 }
 
-size_t cuprobe_nvtx_name_copy(__u32 string, char *text, size_t room)
+static size_t text_copy(__u32 id, char *text, size_t room)
 {
-	const char *known;
 	size_t bytes = 0;
+	const char *known = cuprobe_nvtx_texts_find(&texts, id, &bytes);
 
-	pthread_mutex_lock(&lock);
-	known = cuprobe_nvtx_texts_find(&texts, string, &bytes);
 	if (bytes > room)
 		bytes = room;
 	if (known)
 		memcpy(text, known, bytes);
+	return bytes;
+}
+
+size_t cuprobe_nvtx_name_copy(__u32 string, char *text, size_t room)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&lock);
+	bytes = text_copy(string, text, room);
 	pthread_mutex_unlock(&lock);
-	return known ? bytes : 0;
+	return bytes;
+}
+
+static __u32 info_text(const struct cuprobe_info *info)
+{
+	switch (info->type) {
+	case CUPROBE_INFO_NVTX_DOMAIN:
+		return info->nvtx_domain.name;
+	case CUPROBE_INFO_NVTX_CATEGORY:
+		return info->nvtx_category.name;
+	default:
+		return info->name.name;
+	}
+}
+
+bool cuprobe_nvtx_names_next(struct cuprobe_info *ret, char *text, size_t room, size_t *ret_bytes)
+{
+	bool any;
+
+	pthread_mutex_lock(&lock);
+	any = next_taken < definition_count;
+	if (any) {
+		*ret = definitions[next_taken++].info;
+		*ret_bytes = text_copy(info_text(ret), text, room);
+	}
+	pthread_mutex_unlock(&lock);
+	return any;
+}
+
+void cuprobe_nvtx_names_again(void)
+{
+	pthread_mutex_lock(&lock);
+	next_taken = 0;
+	pthread_mutex_unlock(&lock);
 }
 
 void cuprobe_nvtx_names_replay(void)

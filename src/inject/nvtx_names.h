@@ -52,6 +52,13 @@ void cuprobe_nvtx_name_object(struct cuprobe_info_name info, const char *name, s
 /* Copies the text of a registered string, at most `room` bytes; returns its length there. */
 size_t cuprobe_nvtx_name_copy(__u32 string, char *text, size_t room);
 
+/*
+ * The pump's, apart from the batches: takes one thing that has got a name since the last call, with
+ * at most `room` bytes of that; false when there is none. And begins from the first one again.
+ */
+bool cuprobe_nvtx_names_next(struct cuprobe_info *ret, char *text, size_t room, size_t *ret_bytes);
+void cuprobe_nvtx_names_again(void);
+
 /* The pump's: what is to be defined again for a new consumer; and whether anything is. */
 void cuprobe_nvtx_names_replay(void);
 bool cuprobe_nvtx_names_pending(void);

@@ -18,6 +18,10 @@ __u32 cuprobe_parca_look(void)
 		needs |= CUPROBE_PARCA_LAUNCHES;
 	if (attached & (PARCAGPU_BIT(activity_batch) | PARCAGPU_BIT(kernel_executed)))
 		needs |= CUPROBE_PARCA_KERNELS | CUPROBE_PROBE_BIT(CUPROBE_PROBE_kernel);
+	if (attached & (PARCAGPU_BIT(cubin_loaded) | PARCAGPU_BIT(cubin_unloaded)))
+		needs |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_module);
+	if (attached & PARCAGPU_BIT(nvtx_event_batch))
+		needs |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_nvtx);
 	before = attached;
 	return needs;
 }

@@ -19,6 +19,8 @@
 #include "src/inject/outlet.h"
 #include "src/inject/parca.h"
 #include "src/inject/parca_kernels.h"
+#include "src/inject/parca_nvtx.h"
+#include "src/inject/parca_told.h"
 #include "src/inject/pool.h"
 #include "src/inject/process.h"
 #include "src/inject/queue.h"
@@ -41,17 +43,30 @@
 struct replay {
 	enum cuprobe_probe_id probe;
 	void (*begin)(void);
-	bool (*go_on)(__u32 records);
-	__u32 consumers; /* at the last look */
-	__u64 again_ns;	 /* when to begin the next time */
+	bool (*go_on)(__u32 records); /* NULL: done at once */
+	__u32 parca;		      /* PARCAGPU_BIT() in place of `probe` */
+	__u32 consumers;	      /* at the last look */
+	__u64 again_ns;		      /* when to begin the next time */
 	bool running;
 };
 
+#define NATIVE(name, replay)                                                                       \
+	{                                                                                          \
+		.probe = CUPROBE_PROBE_##name, .begin = replay##_begin, .go_on = replay            \
+	}
+#define PARCA(name, replay)                                                                        \
+	{                                                                                          \
+		.parca = PARCAGPU_BIT(name), .begin = replay                                       \
+	}
+
 static struct replay replays[] = {
-	{CUPROBE_PROBE_string, cuprobe_strings_replay_begin, cuprobe_strings_replay, 0, 0, false},
-	{CUPROBE_PROBE_info, cuprobe_info_replay_begin, cuprobe_info_replay, 0, 0, false},
-	{CUPROBE_PROBE_module, cuprobe_module_replay_begin, cuprobe_module_replay, 0, 0, false},
-	{CUPROBE_PROBE_status, cuprobe_status_replay_begin, cuprobe_status_replay, 0, 0, false},
+	NATIVE(string, cuprobe_strings_replay),
+	NATIVE(info, cuprobe_info_replay),
+	NATIVE(module, cuprobe_module_replay),
+	NATIVE(status, cuprobe_status_replay),
+	PARCA(error, cuprobe_parca_errors_replay),
+	PARCA(cubin_loaded, cuprobe_parca_cubins_replay),
+	PARCA(nvtx_resource_name, cuprobe_parca_names_replay),
 };
 
 #define REPLAYS (sizeof(replays) / sizeof(replays[0]))
@@ -88,10 +103,16 @@ static bool newcomers_call(void)
 	return call;
 }
 
-/* True when the replay begins. */
+static __u32 replay_consumers(const struct replay *replay)
+{
+	return replay->parca ? cuprobe_parcagpu->attached() & replay->parca
+			     : cuprobe_outlet->consumers(replay->probe);
+}
+
+/* True when a replay of native records begins. */
 static bool replay_look(struct replay *replay, bool called, __u64 now)
 {
-	__u32 consumers = cuprobe_outlet->consumers(replay->probe);
+	__u32 consumers = replay_consumers(replay);
 	bool newcomer = consumers > replay->consumers || called;
 
 	replay->consumers = consumers;
@@ -99,8 +120,8 @@ static bool replay_look(struct replay *replay, bool called, __u64 now)
 		return false;
 	replay->again_ns = now + (newcomer ? SECOND : REPLAY_PERIOD_NS);
 	replay->begin();
-	replay->running = true;
-	return true;
+	replay->running = replay->go_on;
+	return !replay->parca;
 }
 
 static void replays_look(__u64 now)
@@ -199,6 +220,7 @@ static void drain_finish(__u32 ticket)
 		cuprobe_gate_leave();
 	}
 	nvtx_drain();
+	cuprobe_parca_nvtx_pump(true);
 	cuprobe_batch_fire_aged(~0ull);
 	cuprobe_status_ledgers();
 	cuprobe_batch_fire_aged(~0ull);
@@ -219,6 +241,7 @@ static void pump_round(void)
 	buffers_decode();
 	cuprobe_parca_kernels_fire();
 	nvtx_left = cuprobe_nvtx_pump();
+	cuprobe_parca_nvtx_pump(false);
 	second_pass(now);
 	replays_go_on();
 	cuprobe_batch_fire_aged(now - CUPROBE_BATCH_AGE_NS);

@@ -7,6 +7,7 @@
 #include "src/inject/ledger.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
+#include "src/inject/parca_told.h"
 #include "src/inject/strings.h"
 
 #define KEPT_MESSAGES 32u
@@ -49,8 +50,18 @@ static void notice_keep(const struct cuprobe_notice *notice)
 			.text = cuprobe_strings_id(notice->text),
 			.remedy = cuprobe_strings_id(notice->remedy),
 		};
+	if (notice->type == CUPROBE_STATUS_MESSAGE)
+		cuprobe_parca_error(&record->message);
 	if (wanted())
 		record_publish(record);
+}
+
+void cuprobe_status_each_message(void (*each)(const struct cuprobe_status_message *message))
+{
+	__u32 first = message_count > KEPT_MESSAGES ? message_count - KEPT_MESSAGES : 0;
+
+	for (__u32 i = first; i < message_count; i++)
+		each(&messages[i % KEPT_MESSAGES].message);
 }
 
 bool cuprobe_status_take_notices(void)

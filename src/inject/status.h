@@ -10,8 +10,13 @@
 
 #include <linux/types.h>
 
+struct cuprobe_status_message;
+
 /* Publishes what cuprobe_notice has, and keeps it. True when there was something. */
 bool cuprobe_status_take_notices(void);
+
+/* Each of the kept messages, oldest first. */
+void cuprobe_status_each_message(void (*each)(const struct cuprobe_status_message *message));
 
 /* Publishes the ledger of every probe. */
 void cuprobe_status_ledgers(void);

@@ -23,6 +23,8 @@ struct pt_regs {
 #define BATCH_MOST 128
 #define POINTERS 16
 #define NAME_AT 104
+#define NVTX_MOST 256
+#define MESSAGE_AT 48
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -140,5 +142,102 @@ int BPF_USDT(activity_batch, const void **records, __u32 count)
 				kernel_read(pointers[i]);
 		}
 	}
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(cubin_loaded, __u64 crc, const void *cubin, __u64 bytes)
+{
+	struct event *e = event_begin(EVENT_CUBIN);
+
+	if (!e)
+		return 0;
+	e->values[0] = crc;
+	e->values[1] = (__s64)cubin;
+	e->values[2] = bytes;
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(cubin_unloaded, __u64 crc)
+{
+	tell(EVENT_UNLOADED, crc);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(error, __s32 code, const char *message, const char *component)
+{
+	struct event *e = event_begin(EVENT_ERROR);
+
+	if (!e)
+		return 0;
+	e->values[0] = code;
+	if (bpf_probe_read_user(e->text, TEXT_BYTES, message) ||
+	    bpf_probe_read_user(e->record, COMPONENT_BYTES, component))
+		e->type = EVENT_BAD;
+	e->text[TEXT_BYTES - 1] = 0;
+	e->text_bytes = TEXT_BYTES;
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+static void nvtx_read(const void *record)
+{
+	struct event *e = event_begin(EVENT_NVTX);
+	const void *message;
+
+	if (!e)
+		return;
+	if (bpf_probe_read_user(e->record, NVTX_BYTES, record)) {
+		e->type = EVENT_BAD;
+	} else {
+		__builtin_memcpy(&message, e->record + MESSAGE_AT, sizeof(message));
+		event_text(e, message);
+	}
+	bpf_ringbuf_submit(e, 0);
+}
+
+SEC("usdt")
+int BPF_USDT(nvtx_event_batch, const void **records, __u32 count)
+{
+	const void *pointers[POINTERS];
+
+	tell(EVENT_BATCH, count);
+	if (count > NVTX_MOST)
+		tell(EVENT_LOST, count - NVTX_MOST);
+	for (__u32 first = 0; first < NVTX_MOST; first += POINTERS) {
+		if (first >= count)
+			break;
+		if (bpf_probe_read_user(pointers, sizeof(pointers), records + first)) {
+			tell(EVENT_BAD, -1);
+			break;
+		}
+		for (__u32 i = 0; i < POINTERS; i++) {
+			if (first + i < count)
+				nvtx_read(pointers[i]);
+		}
+	}
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(nvtx_resource_name, __u32 kind, __u64 id, const char *name)
+{
+	struct event *e = event_begin(EVENT_NAME);
+
+	if (!e)
+		return 0;
+	e->values[0] = kind;
+	e->values[1] = id;
+	event_text(e, name);
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(native)
+{
 	return 0;
 }

@@ -5,13 +5,19 @@
  *
  *	parca_consumer LIBRARY PROBE...
  *
+ * A probe `cuprobe:NAME` is one of the native provider; what it fires is not looked at.
+ *
  * Attaches to the probes in all processes that have or will have the library, says "attached", and
  * prints what comes, one a line, until it gets SIGTERM.
  */
 #include <bpf/libbpf.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "test/parca/consumer.h"
 #include "test/parca/consumer.skel.h"
@@ -39,6 +45,34 @@ static void kernel_print(const struct event *e)
 	       field(e, 144, 8), text(e));
 }
 
+/* Reads the cubin later, from here, as the agent does, and adds its bytes up. */
+static void cubin_print(const struct event *e)
+{
+	size_t bytes = (size_t)e->values[2];
+	__u8 *copy = malloc(bytes + 1);
+	struct iovec to = {copy, bytes}, from = {(void *)e->values[1], bytes};
+	__u64 sum = 0;
+	ssize_t got;
+
+	usleep(20000);
+	got = process_vm_readv((pid_t)e->pid, &to, 1, &from, 1, 0);
+	for (ssize_t i = 0; i < got; i++)
+		sum += copy[i];
+	printf("cubin %u %#llx %zu %llu%s\n", e->pid, e->values[0], bytes, sum,
+	       got == (ssize_t)bytes ? "" : " UNREADABLE");
+	free(copy);
+}
+
+/* A pop has no text. */
+static void nvtx_print(const struct event *e)
+{
+	printf("nvtx %u %llu %llu kind %llu domain %llu color %#llx payload %#llx range %#llx "
+	       "device %#llx %s\n",
+	       e->pid, field(e, 0, 8), field(e, 8, 4), field(e, 20, 2), field(e, 16, 4),
+	       field(e, 24, 4), field(e, 32, 8), field(e, 40, 8), field(e, 28, 4),
+	       e->text_bytes == 1 ? "" : text(e));
+}
+
 static int event_print(void *unused, void *data, size_t bytes)
 {
 	const struct event *e = data;
@@ -60,6 +94,21 @@ static int event_print(void *unused, void *data, size_t bytes)
 	case EVENT_KERNEL:
 		kernel_print(e);
 		break;
+	case EVENT_CUBIN:
+		cubin_print(e);
+		break;
+	case EVENT_UNLOADED:
+		printf("unloaded %u %#llx\n", e->pid, v[0]);
+		break;
+	case EVENT_ERROR:
+		printf("error %u %lld %.64s: %s\n", e->pid, v[0], e->record, text(e));
+		break;
+	case EVENT_NVTX:
+		nvtx_print(e);
+		break;
+	case EVENT_NAME:
+		printf("name %u %lld %lld %s\n", e->pid, v[0], v[1], text(e));
+		break;
 	case EVENT_LOST:
 		printf("lost %u %lld\n", e->pid, v[0]);
 		break;
@@ -73,10 +122,14 @@ static int event_print(void *unused, void *data, size_t bytes)
 /* The program is called as the probe is. */
 static int probe_attach(struct consumer *skeleton, const char *library, const char *probe)
 {
-	struct bpf_program *program = bpf_object__find_program_by_name(skeleton->obj, probe);
+	bool native = !strncmp(probe, "cuprobe:", 8);
+	const char *name = native ? probe + 8 : probe;
+	struct bpf_program *program;
 	struct bpf_link *link;
 
-	link = program ? bpf_program__attach_usdt(program, -1, library, "parcagpu", probe, NULL)
+	program = bpf_object__find_program_by_name(skeleton->obj, native ? "native" : name);
+	link = program ? bpf_program__attach_usdt(program, -1, library,
+						  native ? "cuprobe" : "parcagpu", name, NULL)
 		       : NULL;
 	if (link)
 		return 0;

@@ -8,14 +8,21 @@
 enum event_type {
 	EVENT_CORRELATION,
 	EVENT_EXECUTED,
-	EVENT_BATCH,  /* one firing of a batch, values[0] records */
-	EVENT_KERNEL, /* one record of it */
-	EVENT_LOST,   /* values[0] records of a batch that is larger than what is read */
-	EVENT_BAD,    /* something could not be read, or is no kernel: see text */
+	EVENT_BATCH,	/* one firing of a batch, values[0] records */
+	EVENT_KERNEL,	/* one record of it */
+	EVENT_CUBIN,	/* loaded: crc, address, bytes */
+	EVENT_UNLOADED, /* crc */
+	EVENT_ERROR,	/* code; the component is in the record */
+	EVENT_NVTX,	/* one event of a batch */
+	EVENT_NAME,	/* kind, id */
+	EVENT_LOST,	/* values[0] records of a batch that is larger than what is read */
+	EVENT_BAD,	/* something could not be read, or is no kernel: see text */
 };
 
 #define RECORD_BYTES 160
 #define TEXT_BYTES 256
+#define COMPONENT_BYTES 64
+#define NVTX_BYTES 56
 
 struct event {
 	__u32 type;

@@ -80,19 +80,13 @@ for mode in "1 loop -t2" "20 loop --graph=20"; do
 	[ "$(grep -c "^correlation" reader.read)" -ge 600 ] || fail "$mode: $(cat checked)"
 done
 
-# Whole graphs for one and kernels for the other cannot be had: both get kernels.
+# Whole graphs for one and kernels for the other cannot be had: there are kernels for both.
 target=
+consume native cuprobe:graph cuprobe:kernel
 consume reader $agent
-timeout 60 "$cuprobe" record -q -a -d 2 -o a.cup >out 2>err &
-recorder=$!
-sleep 0.7
 run loop -n 200 --graph=20 -r 500
-wait $recorder || { cat err; fail "record -a"; }
 leave reader
+leave native
 check reader --all
-expect "Nothing was lost: [1-9][0-9]* " out
-"$cuprobe" report --json a.cup >report.json
-[ "$(value report.json "len(it['graphs']), sum(row['calls'] for row in it['kernels'])")" = "0 4000" ] ||
-	{ cat out; fail "the recorder's kernels"; }
-grep -q "a reader of the provider parcagpu needs their kernels" out || { cat out; fail "not said"; }
+grep -q "a reader of the provider parcagpu needs their kernels" log || { cat log; fail "not said"; }
 exit 0

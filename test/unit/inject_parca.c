@@ -11,6 +11,9 @@
 #include "src/inject/parca_filter.h"
 #include "src/inject/parca_kernels.h"
 #include "src/inject/parca_launch.h"
+#include "src/inject/parca_nvtx.h"
+#include "src/inject/parca_told.h"
+#include "src/inject/strings.h"
 #include "test/unit/outlet_fake.h"
 
 #define RUNTIME CUPTI_CB_DOMAIN_RUNTIME_API
@@ -264,6 +267,66 @@ static void forgets_no_launch_that_is_far_from_the_next(void **state)
 	}
 }
 
+static void nvtx_mark(__u64 time_ns, const char *message)
+{
+	const struct cuprobe_nvtx event = {.time_ns = time_ns, .kind = CUPROBE_NVTX_MARK};
+
+	cuprobe_parca_nvtx(&event, message, strlen(message));
+}
+
+static void gives_events_when_complete_or_old(void **state)
+{
+	__u64 now = cuprobe_clock_now();
+
+	(void)state;
+	parca_attach(PARCAGPU_BIT(nvtx_event_batch));
+	for (int i = 0; i < 257; i++)
+		nvtx_mark(now, "mark");
+	assert_int_equal(parca.events, 256);
+	cuprobe_parca_nvtx_pump(false);
+	assert_int_equal(parca.events, 256);
+	nvtx_mark(now - 100000000, "old");
+	cuprobe_parca_nvtx_pump(false);
+	assert_int_equal(parca.events, 258);
+	assert_string_equal(parca.event[257], "old");
+	assert_int_equal(parca.event_batches, 2);
+}
+
+static void cuts_messages_at_a_character(void **state)
+{
+	char message[300];
+
+	(void)state;
+	parca_attach(PARCAGPU_BIT(nvtx_event_batch));
+	memset(message, 'a', sizeof(message));
+	memcpy(message + 254, "\u00e9", 3);
+	nvtx_mark(1, message);
+	cuprobe_parca_nvtx_pump(true);
+	assert_int_equal(strlen(parca.event[0]), 254);
+}
+
+static void tells_errors_and_warnings(void **state)
+{
+	struct cuprobe_status_message message = {.severity = 3};
+	char longest[400];
+
+	(void)state;
+	parca_attach(PARCAGPU_BIT(error));
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[399] = '\0';
+	message.text = cuprobe_strings_id(longest);
+	cuprobe_parca_error(&message);
+	assert_int_equal(parca.errors, 0);
+	message.severity = 2;
+	cuprobe_parca_error(&message);
+	assert_int_equal(parca.errors, 1);
+	assert_int_equal(strlen(parca.error), PARCAGPU_MESSAGE - 1);
+	message.text = cuprobe_strings_id("what");
+	message.remedy = cuprobe_strings_id("do");
+	cuprobe_parca_error(&message);
+	assert_string_equal(parca.error, "what: do");
+}
+
 static void needs_what_is_attached(void **state)
 {
 	(void)state;
@@ -274,6 +337,10 @@ static void needs_what_is_attached(void **state)
 	parca.attached = PARCAGPU_BIT(kernel_executed);
 	assert_int_equal(cuprobe_parca_look(), CUPROBE_PARCA_ATTACHED | CUPROBE_PARCA_KERNELS |
 						       CUPROBE_PROBE_BIT(CUPROBE_PROBE_kernel));
+	parca.attached = PARCAGPU_BIT(nvtx_event_batch) | PARCAGPU_BIT(cubin_unloaded);
+	assert_int_equal(cuprobe_parca_look(), CUPROBE_PARCA_ATTACHED |
+						       CUPROBE_PROBE_BIT(CUPROBE_PROBE_nvtx) |
+						       CUPROBE_PROBE_BIT(CUPROBE_PROBE_module));
 }
 
 int main(void)
@@ -290,6 +357,9 @@ int main(void)
 		TEST(forgets_what_was_told_to_others),
 		TEST(forgets_the_oldest_when_records_never_come),
 		TEST(forgets_no_launch_that_is_far_from_the_next),
+		TEST(gives_events_when_complete_or_old),
+		TEST(cuts_messages_at_a_character),
+		TEST(tells_errors_and_warnings),
 		TEST(needs_what_is_attached),
 	};
 

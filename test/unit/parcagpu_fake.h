@@ -17,7 +17,9 @@
 
 static struct {
 	__u32 attached;
-	size_t launches, kernels, executed, batches, largest;
+	size_t launches, kernels, executed, batches, largest, events, event_batches, errors;
+	char event[FAKE_MOST][256];
+	char error[256];
 	struct {
 		__u32 correlation;
 		__s32 cbid;
@@ -64,11 +66,33 @@ static void parca_batch(const struct parcagpu_kernel *const *records, __u32 coun
 		parca.largest = count;
 }
 
+static void parca_events(const struct parcagpu_nvtx *const *events, __u32 count)
+{
+	assert_in_range(count, 1, PARCAGPU_NVTX_BATCH);
+	for (__u32 i = 0; i < count; i++)
+		memcpy(parca.event[parca.events++], events[i]->message,
+		       strlen(events[i]->message) + 1);
+	parca.event_batches++;
+}
+
+static void parca_error(__s32 code, const char *message, const char *component)
+{
+	char all[PARCAGPU_COMPONENT];
+
+	(void)code;
+	memcpy(parca.error, message, PARCAGPU_MESSAGE);
+	memcpy(all, component, PARCAGPU_COMPONENT);
+	assert_string_equal(all, "libcuprobe");
+	parca.errors++;
+}
+
 static const struct parcagpu parca_fake = {
 	.attached = parca_attached,
 	.cuda_correlation = parca_launch,
 	.kernel_executed = parca_executed,
 	.activity_batch = parca_batch,
+	.error = parca_error,
+	.nvtx_event_batch = parca_events,
 };
 
 /* To be called first: nothing was fired, and these are attached. */
