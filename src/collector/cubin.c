@@ -357,7 +357,7 @@ static const char *name_at(const struct cubin *c, const struct function *within,
 unsigned int cubin_frames(const struct cubin *c, const char *function, __u64 pc,
 			  struct cubin_frame frames[CUBIN_FRAMES])
 {
-	const struct function *f = function_find(c, function);
+	const struct function *f = c ? function_find(c, function) : NULL;
 	unsigned int count = 0;
 	const char *outer;
 	__u32 at;

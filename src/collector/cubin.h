@@ -28,8 +28,8 @@ bool cubin_has_lines(const struct cubin *c);
 
 /*
  * The frames of the instruction at `pc` bytes into a function, the innermost inlined one first and
- * the function itself last. 0 when the cubin has no such function or it is shorter. Without line
- * information the function alone, with no file.
+ * the function itself last. 0 when the cubin (NULL: none) has no such function or it is shorter.
+ * Without line information the function alone, with no file.
  */
 unsigned int cubin_frames(const struct cubin *c, const char *function, __u64 pc,
 			  struct cubin_frame frames[CUBIN_FRAMES]);

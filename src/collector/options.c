@@ -57,6 +57,10 @@ static const struct option_line lines[] = {
 	{'f', "format", "FORMAT", "format of the output"},
 	{'j', "json", NULL, "print JSON instead of tables"},
 	{'n', "nvtx", NULL, "NVTX ranges and the GPU work inside, and no other kind"},
+	{'t', "stalls", NULL, "kernels by PC samples and stall reasons, and no other table"},
+	{'l', "lines", NULL, "source lines by PC samples, likewise"},
+	{'c', "source", "FILE", "FILE's text with samples beside its lines"},
+	{'w', "html", NULL, "kernels and lines as a page for a browser"},
 	{'m', "mangled", NULL, "names as they are in the binary"},
 	{'q', "quiet", NULL, "no progress, no messages but errors"},
 	{'h', "help", NULL, "print this"},
@@ -246,6 +250,18 @@ static int parse_option(struct options *o, int letter, bool *nodes)
 		return 0;
 	case 'm':
 		o->mangled = true;
+		return 0;
+	case 't':
+		o->stalls = true;
+		return 0;
+	case 'l':
+		o->lines = true;
+		return 0;
+	case 'c':
+		o->source = optarg;
+		return 0;
+	case 'w':
+		o->html = true;
 		return 0;
 	case 'n':
 		o->nvtx = true;

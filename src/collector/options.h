@@ -43,6 +43,10 @@ struct options {
 	const char *format; /* -f; NULL */
 	bool json;	    /* --json */
 	bool nvtx;	    /* --nvtx */
+	bool stalls;	    /* --stalls */
+	bool lines;	    /* --lines */
+	bool html;	    /* --html */
+	const char *source; /* --source; NULL */
 	bool mangled;	    /* --mangled */
 	bool quiet;	    /* -q */
 	char **args;	    /* what is left, NULL terminated */

@@ -19,6 +19,8 @@
 #include "src/collector/model.h"
 #include "src/collector/options.h"
 #include "src/collector/progress.h"
+#include "src/collector/stalls.h"
+#include "src/collector/stalls_report.h"
 #include "src/collector/stats.h"
 #include "src/collector/summary.h"
 #include "src/collector/symbolizer.h"
@@ -33,7 +35,8 @@ struct recording {
 	struct capture_writer *capture; /* NULL: none is written */
 	struct symbolizer *symbolizer;	/* NULL: no stacks come, or none are kept */
 	struct progress progress;
-	struct map cubins; /* checksums of those that are in the capture */
+	struct stalls *stalls; /* NULL: there are no PC samples */
+	struct map cubins;     /* checksums of those that are in the capture */
 	size_t cubin_bytes;
 	int write_err;
 	__u64 bytes; /* of the finished capture */
@@ -68,6 +71,8 @@ static int recording_event(void *arg, const struct event *e)
 	struct recording *r = arg;
 	int err = stats_event(r->stats, e);
 
+	if (!err && r->stalls)
+		err = stalls_event(r->stalls, e);
 	return err || e->probe != CUPROBE_PROBE_module ? err : recording_module(r, e);
 }
 
@@ -150,7 +155,9 @@ static int recording_open(struct recording *r)
 	const struct symbolizer_handler symbols = {recording_symbols, r};
 	int status, err;
 
-	if (model_open(&r->model) || stats_open(&r->stats, r->model, r->options->mangled))
+	if (model_open(&r->model) || stats_open(&r->stats, r->model, r->options->mangled) ||
+	    (r->options->probes & 1u << CUPROBE_PROBE_pc_sample &&
+	     stalls_open(&r->stalls, r->options->mangled)))
 		return fail("cannot record: out of memory");
 	status = live_open(&r->live, r->options, r->model);
 	if (status || !r->path)
@@ -201,6 +208,11 @@ static void tell(const struct recording *r)
 		      stderr);
 }
 
+static int recording_stalls(void *stalls, const struct summary_opts *opts)
+{
+	return stalls_print_kernels(stalls, opts);
+}
+
 static int recording_print(struct recording *r)
 {
 	/* The capture has -o to itself. */
@@ -210,6 +222,8 @@ static int recording_print(struct recording *r)
 		.json = r->options->json,
 		.info = live_info(r->live),
 		.probes = r->options->probes,
+		.more = r->stalls ? recording_stalls : NULL,
+		.arg = r->stalls,
 	};
 	int err = destination_open(&out, path), close_err;
 
@@ -218,6 +232,8 @@ static int recording_print(struct recording *r)
 	opts.out = out.file;
 	opts.width = path ? 0 : terminal_width(STDOUT_FILENO);
 	err = stats_finish(r->stats);
+	if (!err && r->stalls)
+		err = stalls_finish(r->stalls, model_cubins(r->model));
 	if (!err)
 		err = summary_print(r->stats, r->model, &opts);
 	close_err = destination_close(&out, !err);
@@ -253,6 +269,7 @@ int recording_run(const struct options *o, const char *path)
 	symbolizer_free(r.symbolizer);
 	live_free(r.live);
 	map_clear(&r.cubins, NULL);
+	stalls_free(r.stalls);
 	stats_free(r.stats);
 	model_free(r.model);
 	return status;

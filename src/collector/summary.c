@@ -287,6 +287,8 @@ int summary_print(struct stats *s, struct model *m, const struct summary_opts *o
 	}
 	if (!err && opts->nvtx)
 		err = nvtx_report_print(opts->nvtx, opts);
+	if (!err && opts->more)
+		err = opts->more(opts->arg, opts);
 	if (err)
 		return err;
 	print_graph_notice(s, opts);

@@ -24,6 +24,9 @@ struct summary_opts {
 	const pid_t *pids;		 /* of these only; NULL: of all */
 	unsigned int pid_count;
 	struct nvtx_report *nvtx; /* NULL: no table of NVTX ranges */
+	/* Prints tables of its own before the ledger; NULL: there are none. */
+	int (*more)(void *arg, const struct summary_opts *opts);
+	void *arg;
 };
 
 /* After stats_finish. 0 or a negative errno. */

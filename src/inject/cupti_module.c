@@ -271,6 +271,7 @@ static struct news *news_take(void)
 void cuprobe_module_pump(__u64 now_ns)
 {
 	struct news *news = news_take();
+	bool any = news;
 
 	while (news) {
 		struct news *next = news->next;
@@ -283,6 +284,8 @@ void cuprobe_module_pump(__u64 now_ns)
 		}
 		news = next;
 	}
+	if (any) /* a reader has to be quick to get the code of a program that ends soon */
+		cuprobe_batch_fire(CUPROBE_PROBE_module);
 	retired_free(now_ns);
 }
 

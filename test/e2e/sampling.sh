@@ -42,6 +42,13 @@ CUPROBE_PC_MODE=serialized CUPROBE_PC_WINDOW_MS=40 CUPROBE_PC_EVERY_MS=80 MOCK_K
 samples_are_there "in windows"
 grep -q '"kind":"pc_sample".*"correlation":[1-9]' a.jsonl || fail "no sample has its launch"
 
+# The code was read from the process, if it lived long enough, and tells the lines.
+recorded --kinds=pc_sample -- "$app" loop -d 2 -r 5000 --cubin="$cubin" || fail "code"
+samples_are_there "with code"
+"$cuprobe" report --lines a.cup >lines || fail "no lines"
+grep -q ' kernels.cu:[0-9]' lines || { cat lines; fail "the capture has no code"; }
+"$cuprobe" report a.cup | grep -q "^Kernels by PC samples" || fail "not in the report"
+
 # Attached later: what was loaded before is counted and not attributed.
 "$app" loop -d 60 -r 2000 --cubin="$cubin" >/dev/null &
 other=$!

@@ -50,6 +50,20 @@ static int to_capture_first(void *arg, const struct cuprobe_batch_header *h, con
 	return h->pid == 1000 ? capture_batch(arg, h, data) : 0;
 }
 
+/* That of test/cubin, which the demo's samples are of. */
+static int write_cubin(struct capture_writer *w)
+{
+	static char image[64 << 10];
+	FILE *file = fopen(SOURCE_DIR "/test/cubin/kernels.cubin", "rb");
+	size_t bytes;
+
+	if (!file)
+		return -errno;
+	bytes = fread(image, 1, sizeof(image), file);
+	fclose(file);
+	return capture_cubin(w, SYNTHETIC_CUBIN_CRC, image, bytes);
+}
+
 static int write_demo(struct capture_writer *w, const struct synthetic_target *target)
 {
 	static const char first[] = "{\"pid\":1000,\"start_ns\":5000000000,"
@@ -68,6 +82,8 @@ static int write_demo(struct capture_writer *w, const struct synthetic_target *t
 		err = synthetic_demo(target);
 	if (!err)
 		err = capture_losses(w, &key, &loss, 1);
+	if (!err)
+		err = write_cubin(w);
 	return err ? err : capture_symbols(w, symbols, sizeof(symbols) - 1);
 }
 

@@ -424,12 +424,12 @@ static void demo_samples(struct demo *d)
 
 	FIRE(d, module, &module);
 	demo_sampling(d);
-	demo_sample(d, "gather", 0xc0, 1, 700);
-	demo_sample(d, "gather", 0xd0, 1, 40);
-	demo_sample(d, "gather", 0xc0, 2, 5);
-	demo_sample(d, "_Z7computePfi", 0x1a0, 3, 150);
-	demo_sample(d, "_Z7computePfi", 0x160, 2, 50);
-	demo_sample(d, "_Z6reduceILi1024EEvPfPKfi", 0x1c0, 0, 90);
+	demo_sample(d, "gather", 0x1a0, 1, 700);
+	demo_sample(d, "gather", 0x1b0, 1, 40);
+	demo_sample(d, "gather", 0x1a0, 2, 5);
+	demo_sample(d, "_Z7computePfi", 0x2d0, 3, 150);
+	demo_sample(d, "_Z7computePfi", 0x20, 2, 50);
+	demo_sample(d, "_Z6reduceILi1024EEvPfPKfi", 0x1b0, 0, 90);
 	demo_sample(d, "_Z10notInCubinv", 0x40, 3, 15);
 	rest.kind = CUPROBE_PC_NON_USER;
 	rest.samples = 30;
