@@ -18,6 +18,8 @@ static const struct verb_options export_options = {
 		 "HTA\n"
 		 "  csv     one line an event, for spreadsheets and data frames\n"
 		 "  folded  stacks with their GPU time, for flame graph tools and speedscope\n"
+		 "  pprof   the same for `go tool pprof` and Parca, with launches, addresses, "
+		 "lines\n"
 		 "  text    one aligned line an event, as `cuprobe trace` prints it\n"
 		 "  jsonl   one JSON object an event and line\n"
 		 "The output is called like the capture with the suffix of the format, unless -o\n"

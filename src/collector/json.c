@@ -5,6 +5,7 @@
  */
 #include "src/collector/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define JSON_DEEPEST 16
@@ -29,6 +30,21 @@ size_t utf8_bytes(const char *text, size_t left)
 	if (code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
 		return 0;
 	return bytes;
+}
+
+char *utf8_copy(const char *text)
+{
+	size_t left = strlen(text), bytes;
+	char *copy = malloc(3 * left + 1), *at = copy;
+
+	for (; copy && left; text += bytes, left -= bytes) {
+		bytes = utf8_bytes(text, left);
+		at = mempcpy(at, bytes ? text : "\xef\xbf\xbd", bytes ? bytes : 3);
+		bytes = bytes ? bytes : 1;
+	}
+	if (copy)
+		*at = '\0';
+	return copy;
 }
 
 static void json_write_char(FILE *out, unsigned char c)

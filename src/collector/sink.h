@@ -40,6 +40,7 @@ struct sink_ops {
 extern const struct sink_ops sink_chrome;
 extern const struct sink_ops sink_csv;
 extern const struct sink_ops sink_folded;
+extern const struct sink_ops sink_pprof;
 extern const struct sink_ops sink_text;
 extern const struct sink_ops sink_jsonl;
 

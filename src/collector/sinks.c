@@ -5,7 +5,7 @@
 #include "src/collector/sink.h"
 
 static const struct sink_ops *const sinks[] = {
-	&sink_chrome, &sink_csv, &sink_folded, &sink_text, &sink_jsonl,
+	&sink_chrome, &sink_csv, &sink_folded, &sink_pprof, &sink_text, &sink_jsonl,
 };
 
 const struct sink_ops *sink_at(unsigned int index)

@@ -48,6 +48,18 @@ events <piped.json >piped
 events <demo.json >plain
 cmp packed plain && cmp piped plain || failed=1
 
+# The same stacks for pprof, with the number of launches and build ids.
+"$cuprobe" export -q -f pprof demo.cup
+python3 "$here/check_pprof.py" demo.pb.gz demo.folded >pprof || failed=1
+cat pprof
+grep -q " 39 launches, .*'/usr/lib/libnet.so': 'feed'" pprof || failed=1
+"$cuprobe" export -q -f pprof -o - demo.cup >piped.pb
+python3 "$here/check_pprof.py" piped.pb demo.folded || failed=1
+if command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1; then
+	go tool pprof -top -unit=ns demo.pb.gz >top 2>/dev/null || failed=1
+	grep -q "Total samples = 798000ns" top || { cut -c1-200 top >&2; failed=1; }
+fi
+
 # All GPU time is in the stacks, to the nanosecond.
 total() { awk '{ sum += $NF } END { printf "%d\n", sum }'; }
 "$cuprobe" export -q -f folded --kinds=kernel -o - demo.cup | total >stacks
