@@ -56,6 +56,7 @@ static const struct option_line lines[] = {
 	{'o', "output", "FILE", "write to FILE"},
 	{'f', "format", "FORMAT", "format of the output"},
 	{'j', "json", NULL, "print JSON instead of tables"},
+	{'s', "stacks", NULL, "GPU time by the CPU stack it comes from, and nothing else"},
 	{'n', "nvtx", NULL, "NVTX ranges and the GPU work inside, and no other kind"},
 	{'t', "stalls", NULL, "kernels by PC samples and stall reasons, and no other table"},
 	{'l', "lines", NULL, "source lines by PC samples, likewise"},
@@ -225,6 +226,9 @@ static int parse_option(struct options *o, int letter, bool *nodes)
 		return parse_graph_stacks(o, optarg);
 	case 'D':
 		o->diff = optarg;
+		return 0;
+	case 's':
+		o->by_stack = true;
 		return 0;
 	case 'r':
 		o->reverse = true;

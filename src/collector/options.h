@@ -43,6 +43,7 @@ struct options {
 	const char *format; /* -f; NULL */
 	bool json;	    /* --json */
 	bool nvtx;	    /* --nvtx */
+	bool by_stack;	    /* report --stacks */
 	bool stalls;	    /* --stalls */
 	bool lines;	    /* --lines */
 	bool html;	    /* --html */

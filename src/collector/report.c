@@ -10,10 +10,13 @@
 #include "src/collector/model.h"
 #include "src/collector/nvtx_report.h"
 #include "src/collector/options.h"
+#include "src/collector/profile.h"
 #include "src/collector/sass.h"
 #include "src/collector/sources.h"
+#include "src/collector/stacks_report.h"
 #include "src/collector/stalls.h"
 #include "src/collector/stalls_report.h"
+
 #include "src/collector/stats.h"
 #include "src/collector/summary.h"
 #include "src/collector/verbs.h"
@@ -28,17 +31,19 @@ static const struct verb_options report_options = {
 	.examples = "    cuprobe report cuprobe.cup\n"
 		    "    cuprobe report --kinds=kernel,memcpy -p 4711 cuprobe.cup\n"
 		    "    cuprobe report --nvtx cuprobe.cup\n"
+		    "    cuprobe report --stacks cuprobe.cup\n"
 		    "    cuprobe report --stalls --lines cuprobe.cup\n"
 		    "    cuprobe report --source=kernels.cu cuprobe.cup\n"
 		    "    cuprobe report --html -o stalls.html cuprobe.cup\n"
 		    "    cuprobe report --json cuprobe.cup | jq '.kernels[0]'\n",
-	.accepts = "pKntlcwojmq",
+	.accepts = "pKnstlcwojmq",
 };
 
 struct report {
 	const struct options *options;
 	struct stats *stats;
-	struct nvtx_report *nvtx; /* NULL unless asked for, like the next two */
+	struct nvtx_report *nvtx; /* NULL unless asked for, like the next three */
+	struct stacks_report *stacks;
 	struct stalls *stalls;
 	struct sass *sass;
 	struct sources sources;
@@ -54,7 +59,8 @@ static bool has_samples(const struct view *v)
 {
 	const __u32 bit = 1u << CUPROBE_PROBE_pc_sample;
 
-	return v->info.fired & v->options->probes & bit && !v->options->nvtx;
+	return v->info.fired & v->options->probes & bit && !v->options->nvtx &&
+	       !v->options->by_stack;
 }
 
 static int report_event(void *report, const struct event *e)
@@ -64,17 +70,24 @@ static int report_event(void *report, const struct event *e)
 
 	if (!err && r->nvtx)
 		err = nvtx_report_event(r->nvtx, e);
+	if (!err && r->stacks)
+		err = stacks_report_event(r->stacks, e);
 	return err || !r->stalls ? err : stalls_event(r->stalls, e);
 }
 
 static int report_open(struct report *r, const struct view *v)
 {
 	const struct options *o = v->options;
+	const struct profile_opts profile = {
+		.model = v->model, .mangled = o->mangled, .native = v->info.native_stacks};
 	int err = stats_open(&r->stats, v->model, o->mangled);
 
 	r->options = o;
 	if (!err && o->nvtx)
 		err = nvtx_report_open(&r->nvtx);
+	if (!err && o->by_stack)
+		err = stacks_report_open(&r->stacks, &profile);
+
 	if (!err && (wants_stalls(o) || has_samples(v)))
 		err = stalls_open(&r->stalls, o->mangled);
 	if (!err && r->stalls)
@@ -87,7 +100,9 @@ static void report_free(struct report *r)
 	sources_free(&r->sources);
 	sass_free(r->sass);
 	stalls_free(r->stalls);
+	stacks_report_free(r->stacks);
 	nvtx_report_free(r->nvtx);
+
 	stats_free(r->stats);
 }
 
@@ -100,11 +115,13 @@ static int report_finish(struct report *r, const struct view *v)
 	return err || !r->stalls ? err : stalls_finish(r->stalls, model_cubins(v->model));
 }
 
-static int report_stalls(void *report, const struct summary_opts *opts)
+static int report_more(void *report, const struct summary_opts *opts)
 {
 	struct report *r = report;
-	int err = stalls_print_kernels(r->stalls, opts);
+	int err = r->stacks ? stacks_report_print(r->stacks, opts) : 0;
 
+	if (!err && r->stalls)
+		err = stalls_print_kernels(r->stalls, opts);
 	if (!err && r->options->lines)
 		err = stalls_print_lines(r->stalls, &r->sources, r->sass, opts);
 	return err;
@@ -142,11 +159,11 @@ static int report_print(struct view *v, struct report *r)
 		.width = o->output ? 0 : terminal_width(STDOUT_FILENO),
 		.info = &v->info,
 		.ends_early = view_ends_early(v),
-		.probes = o->nvtx || wants_stalls(o) ? 0 : o->probes,
+		.probes = o->nvtx || o->by_stack || wants_stalls(o) ? 0 : o->probes,
 		.pids = o->pids,
 		.pid_count = o->pid_count,
 		.nvtx = r->nvtx,
-		.more = r->stalls ? report_stalls : NULL,
+		.more = report_more,
 		.arg = r,
 	};
 	int err = destination_open(&out, o->output), close_err;
@@ -174,6 +191,7 @@ int verb_report(int argc, char **argv)
 		status = fail("cannot sum up '%s': out of memory", v.path);
 	if (!status) {
 		v.sink = (struct event_sink){report_event, &r};
+		v.also = o.by_stack ? PROFILE_CAUSES : 0;
 		status = view_play(&v);
 	}
 	if (!status)

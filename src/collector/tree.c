@@ -20,6 +20,8 @@ static int child_get(struct tree *t, struct tree_node *parent, const struct labe
 			return -ENOMEM;
 		}
 		n->label = label;
+		n->parent = parent;
+
 		n->number = ++t->count;
 		n->next = parent->children;
 		parent->children = n;

@@ -14,6 +14,8 @@ struct label;
 struct tree_node {
 	const struct label *label;	   /* NULL: the root */
 	struct tree_node *children, *next; /* siblings: after tree_sort the largest first */
+	const struct tree_node *parent;
+
 	__u64 number;
 	__u64 gpu_ns;	/* with all under it */
 	__u64 other_ns; /* the same of the recording that it is compared with */
