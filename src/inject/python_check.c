@@ -99,8 +99,9 @@ int cuprobe_python_check(const struct python_interpreter *p, const struct python
 
 	if (thread)
 		return thread_check(p, l, thread);
-	interpreter = p->interpreters();
-	if (!interpreter)
+	/* Asked for in this order: it is freed long after it has begun to end. */
+	interpreter = p->main_interpreter();
+	if (!interpreter || p->is_finalizing())
 		return -EAGAIN;
 	thread = p->threads(interpreter);
 	for (__u32 i = 0; thread && i < THREADS; i++) {

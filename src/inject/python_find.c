@@ -50,10 +50,10 @@ static bool symbols_find(struct python_interpreter *p, void *object)
 	*(const void **)&p->is_finalizing = symbol(object, "Py_IsFinalizing");
 	if (!p->is_finalizing)
 		*(const void **)&p->is_finalizing = symbol(object, "_Py_IsFinalizing");
-	*(const void **)&p->interpreters = symbol(object, "PyInterpreterState_Head");
+	*(const void **)&p->main_interpreter = symbol(object, "PyInterpreterState_Main");
 	*(const void **)&p->threads = symbol(object, "PyInterpreterState_ThreadHead");
 	return p->runtime && p->code_type && p->text_type && p->bytes_type && p->version &&
-	       p->thread && p->is_finalizing && p->interpreters && p->threads;
+	       p->thread && p->is_finalizing && p->main_interpreter && p->threads;
 }
 
 static void evaluation_find(struct python_interpreter *p, void *object)

@@ -15,10 +15,10 @@
 struct python_interpreter {
 	const char *runtime; /* _PyRuntime */
 	const char *code_type, *text_type, *bytes_type;
-	const char *(*version)(void);	   /* Py_GetVersion */
-	const char *(*thread)(void);	   /* PyGILState_GetThisThreadState */
-	int (*is_finalizing)(void);	   /* _Py_IsFinalizing, from 3.13 on Py_IsFinalizing */
-	const char *(*interpreters)(void); /* PyInterpreterState_Head */
+	const char *(*version)(void);	       /* Py_GetVersion */
+	const char *(*thread)(void);	       /* PyGILState_GetThisThreadState */
+	int (*is_finalizing)(void);	       /* _Py_IsFinalizing, from 3.13 on Py_IsFinalizing */
+	const char *(*main_interpreter)(void); /* PyInterpreterState_Main */
 	const char *(*threads)(const char *interpreter); /* PyInterpreterState_ThreadHead */
 	struct python_piece evaluation[PYTHON_PIECES];	 /* _PyEval_EvalFrameDefault */
 };

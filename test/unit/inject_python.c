@@ -34,7 +34,7 @@ EXPORTED __u64 _PyRuntime[128];
 EXPORTED const char *Py_GetVersion(void);
 EXPORTED const void *PyGILState_GetThisThreadState(void);
 EXPORTED int Py_IsFinalizing(void);
-EXPORTED const void *PyInterpreterState_Head(void);
+EXPORTED const void *PyInterpreterState_Main(void);
 EXPORTED const void *PyInterpreterState_ThreadHead(const void *interpreter);
 EXPORTED int _PyEval_EvalFrameDefault(void);
 
@@ -62,7 +62,7 @@ int Py_IsFinalizing(void)
 	return finalizing;
 }
 
-const void *PyInterpreterState_Head(void)
+const void *PyInterpreterState_Main(void)
 {
 	return NULL;
 }
