@@ -19,10 +19,20 @@ ONE_SITE void fire_cuda_correlation(__u32 correlation, __s32 cbid, const char *n
 	STAP_PROBE3(parcagpu, cuda_correlation, correlation, cbid, name);
 }
 
+/* bpftrace 0.17 has no names for the last two on x86-64: scripts ask for the registers. */
+#ifdef __x86_64__
+#define IN_REGISTER(name) __asm__(name)
+#else
+#define IN_REGISTER(name)
+#endif
+
 ONE_SITE void fire_kernel_executed(const struct parcagpu_kernel *k)
 {
+	register __u64 graph_node IN_REGISTER("r10") = k->graph_node_id;
+	register const char *name IN_REGISTER("r11") = k->name;
+
 	STAP_PROBE8(parcagpu, kernel_executed, k->start_ns, k->end_ns, k->correlation, k->device,
-		    k->stream, k->graph_id, k->graph_node_id, k->name);
+		    k->stream, k->graph_id, graph_node, name);
 }
 
 ONE_SITE void fire_activity_batch(const struct parcagpu_kernel *const *records, __u32 count)

@@ -16,9 +16,12 @@ cat >"$work/expected" <<'FILES'
 ./usr/bin/cuprobe
 ./usr/include/cuprobe/abi.h
 ./usr/lib/libcuprobe.so
+./usr/share/cuprobe/gpu-time-by-ustack.bt
 ./usr/share/cuprobe/kernels.bt
 ./usr/share/cuprobe/launches.bt
+./usr/share/cuprobe/nvtx-parca.bt
 ./usr/share/cuprobe/nvtx.bt
+./usr/share/cuprobe/parcagpu.bt
 ./usr/share/man/man1/cuprobe.1
 FILES
 diff -u "$work/expected" "$work/found"
