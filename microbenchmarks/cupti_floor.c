@@ -6,10 +6,14 @@
  *
  *	CUDA_INJECTION64_PATH=.../libcupti_floor.so FLOOR_KINDS=kernel,memcpy prog
  *
+ * pc_sample among FLOOR_KINDS enables PC sampling of each context and lets nothing begin, which
+ *costs launches the same as sampling does.
+ *
  * FLOOR_CUPTI names the libcupti for programs that have none mapped; else the loader's path is
  * searched. What does not work is said on standard error: this library serves benchmarks only.
  */
 #include <cupti.h>
+#include <cupti_pcsampling.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -111,6 +115,34 @@ static void check(CUptiResult result, const char *what)
 		fprintf(stderr, "cupti_floor: %s: CUPTI error %d\n", what, (int)result);
 }
 
+static CUptiResult (*pc_enable)(CUpti_PCSamplingEnableParams *);
+
+static void CUPTIAPI context_created(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+				     const void *data)
+{
+	const CUpti_ResourceData *resource = data;
+	CUpti_PCSamplingEnableParams params = {.size = CUpti_PCSamplingEnableParamsSize,
+					       .ctx = resource->context};
+
+	(void)user;
+	if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+		check(pc_enable(&params), "pc_sample");
+}
+
+static void pc_sample_enable(void *cupti)
+{
+	CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) =
+		dlsym(cupti, "cuptiSubscribe");
+	CUptiResult (*enable)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain,
+			      CUpti_CallbackId) = dlsym(cupti, "cuptiEnableCallback");
+	CUpti_SubscriberHandle subscriber;
+
+	pc_enable = dlsym(cupti, "cuptiPCSamplingEnable");
+	check(subscribe(&subscriber, context_created, NULL), "subscribe");
+	check(enable(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED),
+	      "context callback");
+}
+
 static void kinds_enable(void *cupti, const char *wanted)
 {
 	CUptiResult (*enable)(CUpti_ActivityKind) = dlsym(cupti, "cuptiActivityEnable");
@@ -120,6 +152,10 @@ static void kinds_enable(void *cupti, const char *wanted)
 	for (char *name = strtok_r(list, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
 		size_t i = 0;
 
+		if (!strcmp(name, "pc_sample")) {
+			pc_sample_enable(cupti);
+			continue;
+		}
 		while (i < sizeof(kinds) / sizeof(*kinds) && strcmp(kinds[i].probe, name))
 			i++;
 		if (i == sizeof(kinds) / sizeof(*kinds)) {

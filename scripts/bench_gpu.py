@@ -3,7 +3,7 @@
 """Runs every cell of the overhead table in turns; see bench-gpu.sh.
 
 Cells: bare; loaded (the library, nobody attached); kernel, graph, default (recorded from the
-start); late-* (attached while it runs); after (the last consumer left, and CUPTI is given back);
+start), pc (PC samples); late-* (attached while it runs); after (the last consumer left, and CUPTI is given back);
 floor-* (CUPTI alone, buffers thrown away); profiler (torch.profiler, the PyTorch load only). A round
 visits every cell once; a ratio is taken within a round, and the table shows the median and the
 range of the rounds.
@@ -22,9 +22,10 @@ import time
 LOWER_IS_BETTER = ("_ns",)
 KERNEL = ["--kinds", "kernel"]  # each node of a graph too
 GRAPH = ["--kinds", "kernel,graph"]
-RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": []}
+SAMPLED = ["--kinds", "pc_sample"]
+RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED}
 FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph",
-          "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead"}
+          "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead", "floor-pc": "pc_sample"}
 SETTLE_S = 1.2  # from starting `record -p` until collection is surely on
 RELEASE_S = 2.5  # of calls after the last consumer left, in which CUPTI is given back
 # (cell, against, metric, ratio of speed at least)
@@ -35,6 +36,8 @@ GOALS = (
     ("after", "bare", "launch_ns", 0.98),
     ("kernel", "floor-kernel", "launch_ns", 1 / 1.10),
     ("graph", "bare", "node_ns", 0.99),
+    ("pc", "floor-pc", "launch_ns", 0.95),
+    ("pc", "bare", "node_ns", 0.99),
     ("loaded", "bare", "graph_per_s", 0.995),
     ("after", "bare", "graph_per_s", 0.995),
     ("graph", "bare", "graph_per_s", 0.99),
@@ -320,7 +323,7 @@ def main():
     args.dist = os.path.abspath(args.dist)
     if args.quick:
         args.rounds, args.budget = min(args.rounds, 2), min(args.budget, 120)
-        args.skip += ["default", "floor-default"]
+        args.skip += ["default", "floor-default", "pc", "floor-pc"]
     bench = Bench(args)
     bench.run()
     print(table(bench.results))

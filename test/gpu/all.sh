@@ -3,7 +3,9 @@
 # Everything that only a GPU can show, in about eight minutes. Needs root, an NVIDIA GPU and the
 # tree of `make dist`; PyTorch and transformers for the steps llm and bench.
 #
-#	test/gpu/all.sh [STEP...]	steps: doctor mix midway versions llm bench
+#	test/gpu/all.sh [STEP...]	steps: doctor mix midway versions stalls llm bench; when asked
+#					for: cycles (PC sampling on and off 100 times), late (which
+#					calls make CUPTI attribute functions of before)
 #
 # CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (/tmp/cuprobe-gpu)
 # CUPTI_FOLDERS	folders with other versions of libcupti, for the step versions
@@ -126,6 +128,38 @@ run_versions()
 	step versions 200 "$here/versions.sh" "$dist" "$scratch" ${CUPTI_FOLDERS:-}
 }
 
+# Three kernels of known character: the hottest line and what they wait for; and in windows.
+run_stalls()
+{
+	local mode
+	for mode in continuous serialized; do
+		to=$scratch/stalls-$mode.out step "stalls-$mode.record" 60 env CUPROBE_PC_MODE=$mode \
+			CUPROBE_PC_WINDOW_MS=200 CUPROBE_PC_EVERY_MS=400 "$cuprobe" record --kinds=pc_sample \
+			-o "$scratch/stalls-$mode.cup" -- "$dist/bench/stalls" --seconds 8
+		to=$scratch/stalls-$mode.json step "stalls-$mode.report" 60 "$cuprobe" report --lines --json \
+			"$scratch/stalls-$mode.cup"
+		step "stalls-$mode.check" 20 python3 "$here/stalls_check.py" "$scratch/stalls-$mode.out" \
+			"$scratch/stalls-$mode.json"
+		cp "$scratch/stalls-$mode.json" "$scratch/stalls-$mode.cup" "$out/"
+	done
+	(cd "$here/../cubin" && "$cuprobe" report --html -o "$out/stalls.html" "$scratch/stalls-continuous.cup")
+}
+
+run_cycles()
+{
+	step cycles 580 "$here/stalls_cycles.sh" "$dist" "$scratch" "${CYCLES:-100}"
+}
+
+run_late()
+{
+	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" -Xcompiler -pthread \
+		-o "$scratch/late" "$here/late_functions.cu" -lcuda -lcupti \
+		-L/usr/local/cuda/lib64 -L/usr/local/cuda/extras/CUPTI/lib64 || return 1
+	to=$out/late.txt step late 60 env \
+		LD_LIBRARY_PATH="/usr/local/cuda/extras/CUPTI/lib64:/usr/local/cuda/lib64" "$scratch/late"
+	cat "$out/late.txt"
+}
+
 # References first, side by side: two runs of the same work, and what is compared is counts.
 run_llm()
 {
@@ -167,7 +201,11 @@ if [ ! -x "$dist/bench/mix" ]; then
 	nvcc -O2 -arch=native -cudart static -I"$root/microbenchmarks" -o "$dist/bench/mix" \
 		"$here/mix.cu" "$root/microbenchmarks/bench.c" || exit 2
 fi
-for name in "${@:-doctor mix midway versions llm bench}"; do
+if [ ! -x "$dist/bench/stalls" ]; then
+	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" -o "$dist/bench/stalls" \
+		"$here/stalls.cu" "$root/microbenchmarks/bench.c" || exit 2
+fi
+for name in "${@:-doctor mix midway versions stalls llm bench}"; do
 	for one in $name; do
 		say "== $one (${SECONDS} s)"
 		"run_$one"

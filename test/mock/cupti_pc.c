@@ -258,11 +258,13 @@ void pc_context_destroyed(CUcontext context)
 
 void pc_finalized(void)
 {
+	pthread_mutex_lock(&lock);
 	for (int i = 0; i < CONTEXTS; i++) {
 		if (contexts[i].context)
 			drv->violation("cuptiFinalize called while a context was sampled");
 		contexts[i].context = NULL;
 	}
+	pthread_mutex_unlock(&lock);
 }
 
 static uint32_t newest_module(void)
