@@ -78,6 +78,7 @@ static int flame_read(struct flame *f, const struct options *o, bool other)
 	int status = view_open(&v, o);
 	const struct profile_opts opts = {
 		.model = v.model,
+		.inside = true,
 		.mangled = o->mangled,
 		.native = v.info.native_stacks,
 		.nvtx = o->by == UNFOLD_BY_NVTX,

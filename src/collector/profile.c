@@ -6,12 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/collector/cubins.h"
+#include "src/collector/leaves.h"
 #include "src/collector/map.h"
 #include "src/collector/model.h"
 #include "src/collector/names.h"
 #include "src/collector/nvtx_ranges.h"
 #include "src/collector/output/fields.h"
 #include "src/collector/stacks.h"
+#include "src/collector/stalls.h"
 
 #define SAMPLES_MOST (1u << 22) /* what hostile processes can make us hold */
 #define WORKS_MOST (1u << 20)
@@ -25,6 +28,8 @@ struct profile {
 	struct map apis;	       /* names of calls, by process and domain_api */
 	void *works, *samples, *paths; /* lists, by link.next */
 	struct profile_totals totals;
+	struct stalls *stalls; /* NULL: no PC samples came */
+	struct leaves *leaves;
 };
 
 static __u64 mix(__u64 hash, __u64 value)
@@ -320,7 +325,14 @@ int profile_event(struct profile *p, const struct event *e)
 	struct work *work;
 	int err = 0;
 
-	if (e->probe == CUPROBE_PROBE_launch) {
+	if (e->probe == CUPROBE_PROBE_pc_sample) {
+		if (!p->opts.inside)
+			return 0;
+		if (!p->stalls)
+			err = stalls_open(&p->stalls, p->opts.mangled);
+		if (!err)
+			err = stalls_event(p->stalls, e);
+	} else if (e->probe == CUPROBE_PROBE_launch) {
 		err = launches_launch(p->launches, e);
 	} else if (e->probe == CUPROBE_PROBE_api) {
 		err = api_add(p, e);
@@ -348,6 +360,115 @@ static int works_finish(struct profile *p)
 	return err;
 }
 
+/* The samples' own device has to be known, else a sample is worth one nanosecond. */
+static double sample_ns(const struct stalls_kernel *kernel)
+{
+	const struct cuprobe_info_pc_sampling *sampling =
+		process_pc_sampling(kernel->process, kernel->context);
+	const struct cuprobe_info_device *device =
+		sampling ? process_device(kernel->process, sampling->device) : NULL;
+
+	if (!device || !device->clock_khz || !device->multiprocessors || !sampling->period_log2 ||
+	    sampling->period_log2 > 31)
+		return 1;
+	return (double)(1u << sampling->period_log2) / (double)device->clock_khz * 1e6 /
+	       (double)device->multiprocessors;
+}
+
+/* A kernel without any record: PC samples alone tell how long it ran. */
+static int sampled_work(struct profile *p, struct stalls_kernel *kernel)
+{
+	const struct launch_origin nowhere = {0};
+	struct work *w = calloc(1, sizeof(*w));
+	int err;
+
+	if (!w)
+		return -ENOMEM;
+	w->process = kernel->process;
+	w->image = kernel->process->image;
+	w->probe = CUPROBE_PROBE_pc_sample;
+	w->key = (uintptr_t)kernel;
+	w->device = kernel->device;
+	w->context = kernel->context;
+	w->stream = CUPROBE_NO_ID;
+	w->name = strdup(kernel->readable);
+	err = w->name ? link_add(&p->works_by_hash, work_hash(w), NULL, w, &p->works) : -ENOMEM;
+	if (err) {
+		free(w->name);
+		free(w);
+		return err;
+	}
+	return profile_work(p, &nowhere, NULL, w,
+			    (__u64)((double)kernel->tally.samples * sample_ns(kernel)), 0, 0);
+}
+
+static const char *work_mangled(const struct work *w)
+{
+	if (w->probe == CUPROBE_PROBE_pc_sample)
+		return ((const struct stalls_kernel *)(uintptr_t)w->key)->name;
+	if (w->probe != CUPROBE_PROBE_kernel || w->image != w->process->image)
+		return NULL;
+	return process_string(w->process, w->name_id, NULL);
+}
+
+/* Where kernels or graphs were recorded, their times hold all there is. */
+static bool kernels_are_recorded(const struct profile *p)
+{
+	const struct work *w = p->works;
+
+	while (w && w->probe != CUPROBE_PROBE_kernel && w->probe != CUPROBE_PROBE_graph)
+		w = w->link.next;
+	return w;
+}
+
+/* One sample becomes one for each leaf, which share its time as they share the PC samples. */
+static int sample_split(struct profile *p, struct sample *s)
+{
+	const char *name = work_mangled(s->work);
+	__u64 all = 0, before = 0, whole_ns = s->gpu_ns, given_ns = 0;
+	const struct kernel_leaf *leaf = name ? leaves_of(p->leaves, name, &all) : NULL;
+
+	for (const struct kernel_leaf *first = leaf; leaf; leaf = leaf->next) {
+		struct sample *part = s;
+		__u64 until_ns;
+
+		before += leaf->samples;
+		until_ns = (__u64)((double)whole_ns * (double)before / (double)all);
+		if (leaf != first) {
+			part = calloc(1, sizeof(*part));
+			if (!part)
+				return -ENOMEM;
+			*part = *s;
+			part->works = part->launches = 0;
+			part->link.next = p->samples;
+			p->samples = part;
+		}
+		part->leaf = leaf;
+		part->gpu_ns = until_ns - given_ns;
+		given_ns = until_ns;
+	}
+	return 0;
+}
+
+static int stalls_apply(struct profile *p)
+{
+	struct cubins *cubins = model_cubins(p->opts.model);
+	const struct stalls_view *view = stalls_view(p->stalls);
+	bool recorded = kernels_are_recorded(p);
+	struct sample *next;
+	int err = stalls_finish(p->stalls, cubins);
+
+	if (!err)
+		err = leaves_open(&p->leaves, p->stalls, cubins, p->opts.mangled);
+	for (size_t i = 0; i < view->kernel_count && !recorded && !err; i++)
+		err = sampled_work(p, view->kernels[i]);
+	for (struct sample *s = p->samples; s && !err; s = next) {
+		next = s->link.next;
+		err = sample_split(p, s);
+	}
+	return err;
+}
+
 int profile_finish(struct profile *p)
 {
 	int err = p->ranges ? nvtx_ranges_finish(p->ranges, 0) : 0;
@@ -357,7 +478,9 @@ int profile_finish(struct profile *p)
 	for (struct process *process = model_processes(p->opts.model); process;
 	     process = process->next)
 		process_settle_stacks(process);
-	return err ? err : works_finish(p);
+	if (!err)
+		err = works_finish(p);
+	return err || !p->stalls ? err : stalls_apply(p);
 }
 
 const struct sample *profile_samples(const struct profile *p)
@@ -391,6 +514,8 @@ void profile_free(struct profile *p)
 		return;
 	launches_free(p->launches);
 	nvtx_ranges_free(p->ranges);
+	leaves_free(p->leaves);
+	stalls_free(p->stalls);
 	for (struct work *w = p->works; w; w = w->link.next)
 		free(w->name);
 	list_free(p->works);

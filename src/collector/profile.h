@@ -11,6 +11,7 @@
 
 #include "src/collector/launches.h"
 
+struct kernel_leaf;
 struct model;
 struct profile;
 
@@ -43,6 +44,7 @@ struct sample {
 	struct launch_origin origin;
 	const struct range_path *range; /* the innermost; NULL none */
 	const struct work *work;
+	const struct kernel_leaf *leaf; /* inside the kernel, by PC samples; NULL: not known */
 	__u64 gpu_ns;
 	__u64 works;	/* kernels, copies, ... */
 	__u64 launches; /* in 1/256 */
@@ -53,6 +55,7 @@ struct profile_opts {
 	bool mangled;	     /* names of kernels as they are in the binary */
 	bool native;	     /* stacks without Python frames */
 	bool nvtx;	     /* with ranges; needs the records of API calls */
+	bool inside;	     /* with what PC samples tell of the inside of kernels */
 	bool capture;	     /* see launches_open */
 };
 
@@ -64,7 +67,7 @@ void profile_free(struct profile *p);
 	 1u << CUPROBE_PROBE_memset)
 #define PROFILE_CAUSES                                                                             \
 	(1u << CUPROBE_PROBE_launch | 1u << CUPROBE_PROBE_stack | 1u << CUPROBE_PROBE_api |        \
-	 1u << CUPROBE_PROBE_nvtx)
+	 1u << CUPROBE_PROBE_nvtx | 1u << CUPROBE_PROBE_pc_sample)
 int profile_event(struct profile *p, const struct event *e);
 /* Once, after the last event; what follows holds then. */
 int profile_finish(struct profile *p);

@@ -217,6 +217,11 @@ static int sample_add(struct stalls *s, const struct event *e)
 	struct cell *cell;
 	int err = kernel_get(s, process_name(e->process, p->function, true), p->crc, &kernel);
 
+	if (!err && !kernel->process) {
+		kernel->process = e->process;
+		kernel->device = p->device;
+		kernel->context = p->context;
+	}
 	if (!err)
 		err = cell_get(s, kernel, p->pc_offset, reason_get(s, stall ? stall : "unknown"),
 			       &cell);

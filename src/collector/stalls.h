@@ -13,6 +13,7 @@
 #define STALLS_REASONS 64 /* different ones, whatever numbers devices give them */
 
 struct event;
+struct process;
 struct stalls;
 
 struct stalls_tally {
@@ -37,6 +38,8 @@ struct stalls_kernel {
 	const char *name, *readable;
 	__u64 crc;
 	bool has_cubin;
+	struct process *process; /* the first it was sampled in, and where */
+	__u32 device, context;
 	struct stalls_tally tally;
 	struct stalls_line *hottest; /* NULL: no line is known */
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/collector/leaves.h"
 #include "src/collector/model.h"
 #include "src/collector/nvtx_names.h"
 #include "src/collector/procs.h"
@@ -280,10 +281,22 @@ static void path_reverse(struct unfold *u, unsigned int from)
 	}
 }
 
+/* What PC samples tell of the inside of a kernel. */
+static int push_leaf(struct unfold *u, const struct kernel_leaf *leaf)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < leaf->function_count && !err; i++)
+		err = push(u, LABEL_GPU, leaf->functions[i], leaf->path);
+	if (!err && leaf->place)
+		err = push(u, LABEL_GPU, leaf->place, leaf->path);
+	return err ? err : push(u, LABEL_GPU, leaf->reason, "what warps waited for, by PC samples");
+}
+
 int unfold_sample(struct unfold *u, const struct profile *p, const struct sample *s,
 		  enum unfold_by by, bool reverse)
 {
-	unsigned int group;
+	unsigned int group, stack;
 	int err;
 
 	u->count = 0;
@@ -291,10 +304,14 @@ int unfold_sample(struct unfold *u, const struct profile *p, const struct sample
 	group = u->count;
 	if (!err)
 		err = push_stack(u, p, s);
+	stack = u->count;
 	if (!err && s->origin.known)
 		err = push(u, LABEL_API, profile_api_name(p, s), NULL);
 	if (!err)
 		err = push(u, LABEL_GPU, s->work->name, NULL);
+	if (!err && s->leaf)
+		err = push_leaf(u, s->leaf);
+	u->tail = u->count - stack;
 	if (!err && reverse)
 		path_reverse(u, group);
 	return err;

@@ -29,6 +29,8 @@ struct unfold {
 	struct labels labels;
 	const struct label **path; /* of the sample that was unfolded last */
 	unsigned int count, room;
+	unsigned int
+		tail; /* of them at the end, unless reversed: the call and what is on the GPU */
 };
 
 /* 0 or -ENOMEM. `reverse`: from the kernel to the root, with what it is grouped by first still. */

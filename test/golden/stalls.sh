@@ -29,6 +29,7 @@ compare stalls.txt report --stalls --lines -p 1000
 compare stalls.json report --lines --json -p 1000
 compare stalls-source.txt report --source=kernels.cu
 compare stalls-html.txt report --html
+compare stalls-folded.txt export -q -f folded -o - --kinds=pc_sample
 cd "$here"
 if "$cuprobe" report --source=other.cu "$tmp/demo.cup" 2>"$tmp/message"; then failed=1; fi
 grep -q "no PC sample of '.*' is in a line of 'other.cu'" "$tmp/message" || {

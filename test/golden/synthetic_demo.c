@@ -396,7 +396,7 @@ static void demo_sample(struct demo *d, const char *function, __u64 pc, __u32 st
 {
 	struct cuprobe_pc_sample sample = {
 		.time_ns = d->at_ns,
-		.crc = SYNTHETIC_CUBIN_CRC,
+		.crc = strstr(function, "vectorAdd") ? 0xdead : SYNTHETIC_CUBIN_CRC,
 		.pc_offset = pc,
 		.samples = samples,
 		.function = synthetic_string(&d->process, function),
@@ -431,6 +431,8 @@ static void demo_samples(struct demo *d)
 	demo_sample(d, "_Z7computePfi", 0x20, 2, 50);
 	demo_sample(d, "_Z6reduceILi1024EEvPfPKfi", 0x1b0, 0, 90);
 	demo_sample(d, "_Z10notInCubinv", 0x40, 3, 15);
+	demo_sample(d, "_Z9vectorAddPKfS0_Pfi", 0x40, 3, 60);
+	demo_sample(d, "_Z9vectorAddPKfS0_Pfi", 0x80, 1, 20);
 	rest.kind = CUPROBE_PC_NON_USER;
 	rest.samples = 30;
 	FIRE(d, pc_sample, &rest);

@@ -35,6 +35,7 @@ static int folded_open(struct sink **ret, const struct sink_opts *opts)
 {
 	const struct profile_opts profile = {
 		.model = opts->model,
+		.inside = true,
 		.mangled = opts->mangled,
 		.native = opts->info->native_stacks,
 	};

@@ -43,6 +43,7 @@ static int pprof_open(struct sink **ret, const struct sink_opts *opts)
 {
 	const struct profile_opts profile = {
 		.model = opts->model,
+		.inside = true,
 		.mangled = opts->mangled,
 		.native = opts->info->native_stacks,
 	};
@@ -261,14 +262,14 @@ static int put_location(Pprof__Sample *sample, uint64_t id)
 }
 
 /*
- * Leaf first: the kernel and the call, which are labels at the end of the path, the frames of the
- * stack, and where there is none, the label at the root that says so.
+ * Leaf first: what is on the GPU and the call, which are labels at the end of the path, the frames
+ * of the stack, and where there is none, the label at the root that says so.
  */
 static int put_locations(struct sink *s, Pprof__Sample *to, const struct sample *from)
 {
 	const struct stack *stack = from->origin.stack;
 	bool known = stack && stack->frames && stack->have == stack->frames;
-	unsigned int labels = known ? 2 : s->unfold.count;
+	unsigned int labels = known ? s->unfold.tail : s->unfold.count;
 	uint64_t id;
 	int err = 0;
 
