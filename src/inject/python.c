@@ -13,7 +13,7 @@
 #include "src/inject/python_texts.h"
 #include "src/inject/strings.h"
 
-#define REMEDY "stacks have native frames only; frames of CPython 3.9 to 3.14 can be read"
+#define REMEDY "use CPython 3.9 to 3.14 with a GIL; native frames are shown without"
 #define CHECKS 100 /* that fail before the layout is taken for wrong: threads run meanwhile */
 #define HIDDEN 64  /* frames that do not show, in one walk */
 
@@ -37,10 +37,12 @@ static void state_set(enum state to)
 
 static void give_up(int err, const char *why)
 {
+	const char *version = interpreter.version();
+
 	state_set(UNREADABLE);
 	cuprobe_notice_message(CUPROBE_WARNING, err, REMEDY,
-			       "Python frames are left out: %s (%.40s)", why,
-			       interpreter.version());
+			       "the frames of Python %.*s are left out: %s",
+			       (int)strcspn(version, " "), version, why);
 }
 
 static void layout_choose(void)
@@ -55,11 +57,11 @@ static void layout_choose(void)
 	else
 		err = cuprobe_python_layout(&layout, minor, interpreter.runtime);
 	if (err == -EPERM)
-		give_up(0, "a free-threading build of Python");
+		give_up(0, "it is a free-threading build");
 	else if (err == -ENOTSUP)
-		give_up(0, "a version of Python that is not known");
+		give_up(0, "the version is not known");
 	else if (err)
-		give_up(err, "Python's own offsets make no sense");
+		give_up(err, "its own offsets make no sense");
 	else
 		state_set(FOUND);
 }
