@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/collector/capture.h"
+#include "src/collector/code.h"
 #include "src/collector/cubins.h"
 #include "src/collector/decode.h"
 #include "src/collector/destination.h"
@@ -36,11 +37,26 @@ struct recording {
 	struct symbolizer *symbolizer;	/* NULL: no stacks come, or none are kept */
 	struct progress progress;
 	struct stalls *stalls; /* NULL: there are no PC samples */
+	struct code code;      /* where those lie that could not be had */
 	struct map cubins;     /* checksums of those that are in the capture */
 	size_t cubin_bytes;
 	int write_err;
 	__u64 bytes; /* of the finished capture */
 };
+
+static int recording_cubin(void *arg, __u64 crc, const void *image, size_t bytes)
+{
+	struct recording *r = arg;
+	int err = map_insert(&r->cubins, crc, r);
+
+	if (!err && r->stalls) /* for the lines in the summary */
+		err = cubins_add(model_cubins(r->model), crc, image, bytes);
+	if (err && err != -ENOSPC)
+		return err;
+	r->cubin_bytes += bytes;
+	r->write_err = capture_cubin(r->capture, crc, image, bytes);
+	return r->write_err;
+}
 
 /*
  * While the process lives its cubins can be had; what cannot be read is not told, since the report
@@ -56,12 +72,7 @@ static int recording_module(struct recording *r, const struct event *e)
 	    map_find(&r->cubins, module->crc) || r->cubin_bytes + module->bytes > CUBINS_LARGEST ||
 	    cubins_fetch((pid_t)e->process->pid, module, &image))
 		return 0;
-	err = map_insert(&r->cubins, module->crc, r);
-	if (!err) {
-		r->cubin_bytes += module->bytes;
-		r->write_err = capture_cubin(r->capture, module->crc, image, module->bytes);
-		err = r->write_err;
-	}
+	err = recording_cubin(r, module->crc, image, module->bytes);
 	free(image);
 	return err;
 }
@@ -95,6 +106,8 @@ static int recording_process(void *arg, const char *json, size_t bytes)
 
 	if (r->capture)
 		r->write_err = capture_process(r->capture, json, bytes);
+	if (r->stalls && !r->write_err && code_process(&r->code, json, bytes))
+		return -ENOMEM;
 	if (r->symbolizer && !r->write_err)
 		return symbolizer_process(r->symbolizer, json, bytes);
 	return r->write_err;
@@ -189,6 +202,8 @@ static int recording_close_capture(struct recording *r, int status)
 
 	if (!r->capture)
 		return status;
+	if (!status && r->stalls)
+		code_find(&r->code, r->stalls, &r->cubins, recording_cubin, r);
 	err = capture_close(r->capture, live_info(r->live), !status || r->write_err);
 	r->capture = NULL;
 	err = err ? err : r->write_err;
@@ -270,6 +285,7 @@ int recording_run(const struct options *o, const char *path)
 	live_free(r.live);
 	map_clear(&r.cubins, NULL);
 	stalls_free(r.stalls);
+	code_free(&r.code);
 	stats_free(r.stats);
 	model_free(r.model);
 	return status;

@@ -424,6 +424,13 @@ const char *stalls_reason(const struct stalls *s, unsigned int reason)
 	return reason < s->reason_count ? s->reasons[reason] : "unknown";
 }
 
+void stalls_each_kernel(const struct stalls *s,
+			void (*each)(void *arg, const struct stalls_kernel *kernel), void *arg)
+{
+	for (const struct stalls_kernel *k = s->first; k; k = k->next)
+		each(arg, k);
+}
+
 void stalls_each(const struct stalls *s, const struct cubins *cubins,
 		 void (*each)(void *arg, const struct stalls_kernel *kernel,
 			      const struct cubin_frame *frames, unsigned int frame_count,

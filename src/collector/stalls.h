@@ -69,6 +69,10 @@ const struct stalls_view *stalls_view(const struct stalls *s);
 /* "long_scoreboard" */
 const char *stalls_reason(const struct stalls *s, unsigned int reason);
 
+/* Each kernel, at any time. */
+void stalls_each_kernel(const struct stalls *s,
+			void (*each)(void *arg, const struct stalls_kernel *kernel), void *arg);
+
 /* Each sampled instruction of a kernel, by place: the frames, and what it waited for. */
 void stalls_each(const struct stalls *s, const struct cubins *cubins,
 		 void (*each)(void *arg, const struct stalls_kernel *kernel,

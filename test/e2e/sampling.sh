@@ -49,6 +49,21 @@ samples_are_there "with code"
 grep -q ' kernels.cu:[0-9]' lines || { cat lines; fail "the capture has no code"; }
 "$cuprobe" report a.cup | grep -q "^Kernels by PC samples" || fail "not in the report"
 
+# A program that ends too soon to be read: its code is in its file.
+python3 - "$cubin" fatbin <<-'EOF'
+	import struct, sys
+	cubin = open(sys.argv[1], "rb").read()
+	entry = struct.pack("<HHIQIIHHIQQQQ", 2, 0x101, 64, len(cubin), 0, 0, 0, 0, 90, 0, 0x11, 0, 0) + cubin
+	open(sys.argv[2], "wb").write(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry)) + entry)
+EOF
+if command -v objcopy >/dev/null; then
+	objcopy --add-section .nv_fatbin=fatbin "$app" ./short || fail "objcopy"
+	MOCK_KERNEL_NS=50000 recorded --kinds=pc_sample -- ./short loop -n 600 --cubin="$cubin" ||
+		fail "short"
+	"$cuprobe" report --lines a.cup >lines || fail "no lines"
+	grep -q ' kernels.cu:[0-9]' lines || { cat lines; fail "the code in the file was not found"; }
+fi
+
 # Attached later: what was loaded before is counted and not attributed.
 "$app" loop -d 60 -r 2000 --cubin="$cubin" >/dev/null &
 other=$!

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define BIT(name) (1u << CUPROBE_PROBE_##name)
-#define CYCLES 100
+#define CYCLES 40
 #define GROWTH_KB 2048
 
 extern char **environ;
