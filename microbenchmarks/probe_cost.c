@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 {
 	size_t reps = (size_t)bench_option(argc, argv, "--reps", 20);
 	const struct fire *fire = fire_load();
-	struct session_handler handler = {batch_received, process_seen, NULL};
+	struct session_handler handler = {.batch = batch_received, .process = process_seen};
 	pid_t self = getpid();
 	struct session_opts opts = {
 		.probes = 1u << CUPROBE_PROBE_memset, .pids = &self, .pid_count = 1};

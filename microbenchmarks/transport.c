@@ -181,7 +181,8 @@ static int way_open(struct way *w)
 				    .pids = &w->producer,
 				    .pid_count = 1,
 				    .ring_bytes = (__u32)w->settings->ring_bytes};
-	struct session_handler handler = {batch_received, process_seen, w};
+	struct session_handler handler = {
+		.batch = batch_received, .process = process_seen, .arg = w};
 	char why[512] = "", byte;
 	int err;
 

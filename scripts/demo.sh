@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Records a program with cuprobe and shows what was recorded: a real CUDA program where there is a
-# GPU and a compiler for it, else a model's inference on the simulator.
+# GPU and a compiler for it, else a model's inference on the simulator. With BPF where that is
+# allowed, without it elsewhere.
 #
 #	scripts/demo.sh BUILD
 set -eu
@@ -9,16 +10,6 @@ set -eu
 build=$(realpath "${1:-build}")
 out=$build/demo
 cuprobe=$build/src/collector/cuprobe
-
-as_root=
-if [ "$(id -u)" != 0 ]; then
-	if ! command -v sudo >/dev/null; then
-		echo "demo: needs root for BPF, and there is no sudo: run it as root" >&2
-		exit 1
-	fi
-	echo "demo: cuprobe runs through sudo, since BPF needs root; the program runs as you"
-	as_root=sudo
-fi
 
 mkdir -p "$out"
 source=$(cd "$(dirname "$0")/.." && pwd)
@@ -35,8 +26,7 @@ fi
 
 capture=$out/cuprobe.cup
 trace=$out/trace.json.gz
-$as_root "$cuprobe" record -o "$capture" -- "$@"
-[ -z "$as_root" ] || sudo chown "$(id -u):$(id -g)" "$capture"
+"$cuprobe" record -o "$capture" -- "$@"
 "$cuprobe" export -f chrome -o "$trace" "$capture"
 
 echo

@@ -18,6 +18,7 @@
 #include "src/collector/notes.h"
 #include "src/collector/procs.h"
 #include "src/collector/program.h"
+#include "src/collector/source.h"
 
 #define EVENT_SOURCE "/sys/bus/event_source/devices/uprobe"
 #define DETACH_THREADS 32

@@ -12,10 +12,6 @@
 struct attachment;
 struct program;
 
-/* Probes that speak of the process itself; they are detached after all others. */
-#define PROBES_ALWAYS                                                                              \
-	(1U << CUPROBE_PROBE_string | 1U << CUPROBE_PROBE_info | 1U << CUPROBE_PROBE_status)
-
 /*
  * Attaches the program to those of `probes` (bit n: probe n) that the file open at `file_fd` has.
  * pid -1: in all processes, also in those that map the file later. `file_fd` stays the caller's.

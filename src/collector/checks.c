@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The kernel, the privileges, and our own parts. */
+/* The kernel, the privileges, and our own parts. What lacks for BPF leaves the direct channel. */
 #include "src/collector/checks.h"
 
 #include <errno.h>
@@ -9,9 +9,12 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 
+#include "src/collector/child.h"
 #include "src/collector/features.h"
 #include "src/collector/library.h"
 #include "src/collector/program.h"
+#include "src/collector/session.h"
+#include "src/collector/source.h"
 
 void check_found(struct check *c, enum check_state state, const char *format, ...)
 {
@@ -41,7 +44,7 @@ static void check_kernel(struct check *c)
 	sscanf(name.release, "%u.%u", &major, &minor);
 	check_found(c, CHECK_OK, "%s", name.release);
 	if (major < 5 || (major == 5 && minor < 15)) {
-		c->state = CHECK_FAIL;
+		c->state = CHECK_WARN;
 		check_remedy(c, "use Linux 5.15 or later");
 	}
 }
@@ -50,8 +53,10 @@ static void check_privileges(struct check *c)
 {
 	check_found(c, CHECK_OK, "may trace");
 	if (!feature_privileged()) {
-		check_found(c, CHECK_FAIL, "neither root nor CAP_BPF and CAP_PERFMON");
-		check_remedy(c, "try again with sudo");
+		check_found(c, CHECK_WARN,
+			    "neither root nor CAP_BPF and CAP_PERFMON: only what cuprobe starts "
+			    "(`-- CMD`) can be traced");
+		check_remedy(c, "for other programs: try again with sudo");
 	}
 }
 
@@ -61,7 +66,7 @@ static void check_paranoia(struct check *c)
 	int level = 0;
 
 	if (!file || fscanf(file, "%d", &level) != 1)
-		check_found(c, CHECK_FAIL, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
+		check_found(c, CHECK_WARN, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
 	else
 		check_found(c, CHECK_OK, "perf_event_paranoid is %d, which does not bind %s", level,
 			    feature_privileged() ? "us" : "those who may trace");
@@ -73,7 +78,7 @@ static void check_bpf(struct check *c)
 {
 	check_found(c, CHECK_OK, "there");
 	if (!feature_bpf()) {
-		check_found(c, CHECK_FAIL, "the kernel has no BPF");
+		check_found(c, CHECK_WARN, "the kernel has no BPF");
 		check_remedy(c, "use a kernel with CONFIG_BPF_SYSCALL");
 	}
 }
@@ -82,7 +87,7 @@ static void check_btf(struct check *c)
 {
 	check_found(c, CHECK_OK, "/sys/kernel/btf/vmlinux");
 	if (!feature_btf()) {
-		check_found(c, CHECK_FAIL, "the kernel does not tell its types");
+		check_found(c, CHECK_WARN, "the kernel does not tell its types");
 		check_remedy(c, "use a kernel with CONFIG_DEBUG_INFO_BTF, and mount sysfs");
 	}
 }
@@ -91,7 +96,7 @@ static void check_uprobes(struct check *c)
 {
 	check_found(c, CHECK_OK, "there, with semaphores");
 	if (!feature_uprobes()) {
-		check_found(c, CHECK_FAIL, "the kernel has no uprobes with semaphores");
+		check_found(c, CHECK_WARN, "the kernel has no uprobes with semaphores");
 		check_remedy(c, "use a kernel with CONFIG_UPROBE_EVENTS, and mount sysfs");
 	}
 }
@@ -144,7 +149,7 @@ static void check_program(struct check *c)
 					  : "a perf event for each probe: detaching takes about a "
 					    "second; Linux 6.10 has better");
 	} else {
-		check_found(c, CHECK_FAIL, "does not load: %s", strerror(-err));
+		check_found(c, CHECK_WARN, "does not load: %s", strerror(-err));
 		features_explain(err, c->remedy, sizeof(c->remedy));
 	}
 	program_free(&program);
@@ -172,6 +177,23 @@ static void check_pid_namespace(struct check *c)
 			    "we are in a container: process ids are not the machine's");
 		check_remedy(c, "start the container with --pid=host, or run cuprobe outside");
 	}
+}
+
+static void check_direct(struct check *c)
+{
+	const struct source_handler handler = {0};
+	const struct session_opts opts = {0};
+	struct child_opts child = {.as_root = true};
+	struct source *source;
+	int err = source_direct.open(&source, &opts, &handler, c->remedy, sizeof(c->remedy));
+
+	check_found(c, CHECK_OK, "there: `-- CMD` works without privilege and without BPF");
+	if (!err) {
+		err = source_direct.add_command(source, &child, c->remedy, sizeof(c->remedy));
+		source_direct.free(source);
+	}
+	if (err)
+		check_found(c, CHECK_FAIL, "not there: %s", strerror(-err));
 }
 
 static void check_library(struct check *c)
@@ -204,6 +226,7 @@ static const struct {
 	{"BPF program", check_program},
 	{"limits", check_limits},
 	{"process ids", check_pid_namespace},
+	{"direct channel", check_direct},
 	{"libcuprobe", check_library},
 	{"NVIDIA driver", check_driver},
 	{"libcuda", check_libcuda},

@@ -66,6 +66,15 @@ static bool sudo_user(struct user *ret)
 	return true;
 }
 
+struct user_ids child_user(const struct child_opts *opts)
+{
+	struct user user;
+
+	if (!opts->as_root && sudo_user(&user))
+		return (struct user_ids){user.uid, user.gid};
+	return (struct user_ids){geteuid(), getegid()};
+}
+
 static int become(const struct user *user)
 {
 	if (user->name[0] ? initgroups(user->name, user->gid) : setgroups(1, &user->gid))
@@ -82,13 +91,15 @@ static int become(const struct user *user)
 }
 
 /* Another tool may have NVTX to itself. */
-static void set_injection(const char *library)
+static void set_environment(const char *library, const char *direct)
 {
 	const char *nvtx = getenv("NVTX_INJECTION64_PATH");
 
 	setenv("CUDA_INJECTION64_PATH", library, 1);
 	if (!nvtx || !*nvtx || library_named(nvtx))
 		setenv("NVTX_INJECTION64_PATH", library, 1);
+	if (direct)
+		setenv("CUPROBE_DIRECT", direct, 1);
 }
 
 static void restore_signals(void)
@@ -101,7 +112,7 @@ static void restore_signals(void)
 }
 
 static void __attribute__((noreturn))
-child_run(char *const *argv, const char *library, const struct user *user, int go_fd, int exec_fd)
+child_run(const struct child_opts *opts, const struct user *user, int go_fd, int exec_fd)
 {
 	int err = 0;
 	char byte;
@@ -109,14 +120,14 @@ child_run(char *const *argv, const char *library, const struct user *user, int g
 	/* 1: let go; 0: the parent gave up, or is no more. */
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(127);
-	set_injection(library);
+	set_environment(opts->library, opts->direct);
 	restore_signals();
 	if (files_before.rlim_max)
 		setrlimit(RLIMIT_NOFILE, &files_before);
 	if (user)
 		err = become(user);
 	if (!err) {
-		execvp(argv[0], argv);
+		execvp(opts->argv[0], opts->argv);
 		err = -errno;
 	}
 	(void)!write(exec_fd, &err, sizeof(err));
@@ -162,8 +173,7 @@ static int pidfd_of(pid_t pid)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int child_start(struct child *ret, char *const *argv, const char *library,
-		       const struct user *user)
+static int child_start(struct child *ret, const struct child_opts *opts, const struct user *user)
 {
 	int go[2], exec[2], err;
 	pid_t pid;
@@ -180,7 +190,7 @@ static int child_start(struct child *ret, char *const *argv, const char *library
 	if (!pid) {
 		close(go[1]);
 		close(exec[0]);
-		child_run(argv, library, user, go[0], exec[1]);
+		child_run(opts, user, go[0], exec[1]);
 	}
 	err = pid < 0 ? -errno : 0;
 	close(go[0]);
@@ -197,17 +207,17 @@ static int child_start(struct child *ret, char *const *argv, const char *library
 	return err;
 }
 
-int child_fork(struct child *ret, char *const *argv, const char *library, bool as_root,
-	       char *ret_why, size_t size)
+int child_fork(struct child *ret, const struct child_opts *opts, char *ret_why, size_t size)
 {
+	const char *name = opts->argv[0];
 	struct user user;
-	bool other = !as_root && sudo_user(&user);
-	int err = command_find(argv[0]);
+	bool other = !opts->as_root && sudo_user(&user);
+	int err = command_find(name);
 
 	if (!err)
-		err = child_start(ret, argv, library, other ? &user : NULL);
+		err = child_start(ret, opts, other ? &user : NULL);
 	if (err)
-		snprintf(ret_why, size, "cannot run '%s': %s", argv[0], strerror(-err));
+		snprintf(ret_why, size, "cannot run '%s': %s", name, strerror(-err));
 	return err;
 }
 

@@ -22,13 +22,25 @@ struct child {
 	int status; /* as a shell gives it */
 };
 
+struct child_opts {
+	char *const *argv;   /* NULL terminated */
+	const char *library; /* goes into the two injection variables */
+	const char *direct;  /* and this into CUPROBE_DIRECT, unless it is NULL */
+	bool as_root;	     /* under sudo: does not become the user who called */
+};
+
+/* Who the child will be. */
+struct user_ids {
+	uid_t uid;
+	gid_t gid;
+};
+struct user_ids child_user(const struct child_opts *opts);
+
 /*
- * Forks; the child waits. `library` goes into the two injection variables. Under sudo, and
- * unless `as_root`, the child becomes the user who called. -ENOENT, -EACCES: there is no such
- * command, or it cannot be run; a line is in `ret_why`.
+ * Forks; the child waits. -ENOENT, -EACCES: there is no such command, or it cannot be run; a line
+ * is in `ret_why`.
  */
-int child_fork(struct child *ret, char *const *argv, const char *library, bool as_root,
-	       char *ret_why, size_t size);
+int child_fork(struct child *ret, const struct child_opts *opts, char *ret_why, size_t size);
 /* Lets it run its program; what exec failed with, or 0. */
 int child_go(struct child *c);
 /* Notes the end, without waiting for it. */

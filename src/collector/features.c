@@ -19,7 +19,8 @@
 #endif
 
 #define KERNEL_TYPES "/sys/kernel/btf/vmlinux"
-#define INITIAL_PID_NAMESPACE 0xeffffffc /* PROC_PID_INIT_INO */
+#define INITIAL_PID_NAMESPACE 0xeffffffc  /* PROC_PID_INIT_INO */
+#define INITIAL_USER_NAMESPACE 0xeffffffd /* PROC_USER_INIT_INO */
 
 bool feature_capable(int capability)
 {
@@ -31,10 +32,33 @@ bool feature_capable(int capability)
 	return data[capability / 32].effective & 1U << capability % 32;
 }
 
-bool feature_privileged(void)
+static bool namespace_is(const char *path, ino_t inode)
+{
+	struct stat st;
+
+	return stat(path, &st) || st.st_ino == inode;
+}
+
+bool feature_initial_pid_namespace(void)
+{
+	return namespace_is("/proc/self/ns/pid", INITIAL_PID_NAMESPACE);
+}
+
+static bool capable_of_bpf(void)
 {
 	return feature_capable(CAP_SYS_ADMIN) ||
 	       (feature_capable(CAP_BPF) && feature_capable(CAP_PERFMON));
+}
+
+/* In another one capabilities are about that namespace only. */
+static bool in_initial_user_namespace(void)
+{
+	return namespace_is("/proc/self/ns/user", INITIAL_USER_NAMESPACE);
+}
+
+bool feature_privileged(void)
+{
+	return capable_of_bpf() && in_initial_user_namespace();
 }
 
 bool feature_bpf(void)
@@ -56,20 +80,14 @@ bool feature_uprobes(void)
 	return uprobe_event_type() >= 0;
 }
 
-bool feature_initial_pid_namespace(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/pid", &st) || st.st_ino == INITIAL_PID_NAMESPACE;
-}
-
 void features_explain(int err, char *ret_why, size_t size)
 {
 	if (!feature_bpf())
 		snprintf(ret_why, size, "this kernel has no BPF (CONFIG_BPF_SYSCALL)");
+	else if (!in_initial_user_namespace())
+		snprintf(ret_why, size, "attaching needs root outside of this user namespace");
 	else if (!feature_privileged())
-		snprintf(ret_why, size,
-			 "tracing needs root, or CAP_BPF and CAP_PERFMON: try again with sudo");
+		snprintf(ret_why, size, "attaching needs root, or CAP_BPF and CAP_PERFMON");
 	else if (!feature_btf())
 		snprintf(ret_why, size,
 			 "cannot read the kernel's types in " KERNEL_TYPES

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/collector/library.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +13,9 @@
 #include <unistd.h>
 
 #include "src/collector/notes.h"
+#include "src/collector/rundir.h"
 
 #define NAME "libcuprobe.so"
-#define COPY_PREFIX "cuprobe-"
 
 /* Has the probes; -errno and a line in `ret_why` otherwise. */
 static int library_check(const char *path, bool from_environment, char *ret_why, size_t size)
@@ -95,16 +93,23 @@ static int copy_bytes(int to, int from)
 	return n < 0 ? -errno : 0;
 }
 
+struct copying {
+	struct library_copy *copy;
+	int from;
+};
+
 /* A file system may be mounted noexec, or be full. */
-static int copy_fill(struct library_copy *copy, int from)
+static int copy_fill(void *arg, const char *directory)
 {
+	const struct copying *c = arg;
 	int fd, err;
 	void *map;
 
-	fd = open(copy->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	stpcpy(stpcpy(c->copy->path, directory), "/" NAME);
+	fd = open(c->copy->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	if (fd < 0)
 		return -errno;
-	err = fchmod(fd, 0755) ? -errno : copy_bytes(fd, from);
+	err = fchmod(fd, 0755) || lseek(c->from, 0, SEEK_SET) ? -errno : copy_bytes(fd, c->from);
 	if (!err) {
 		map = mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		err = map == MAP_FAILED ? -errno : 0;
@@ -114,78 +119,25 @@ static int copy_fill(struct library_copy *copy, int from)
 	close(fd);
 	if (err)
 		return err;
-	copy->fd = open(copy->path, O_RDONLY | O_CLOEXEC);
-	return copy->fd < 0 ? -errno : 0;
-}
-
-static int copy_try(struct library_copy *copy, const char *parent, int from)
-{
-	int err;
-
-	if (snprintf(copy->directory, sizeof(copy->directory), "%s/" COPY_PREFIX "%d-XXXXXX",
-		     parent, getpid()) > PATH_MAX - (int)sizeof("/" NAME))
-		return -ENAMETOOLONG;
-	if (!mkdtemp(copy->directory)) {
-		copy->directory[0] = '\0';
-		return -errno;
-	}
-	/* The command may run as another user. */
-	err = chmod(copy->directory, 0755) ? -errno : 0;
-	stpcpy(stpcpy(copy->path, copy->directory), "/" NAME);
-	if (!err)
-		err = lseek(from, 0, SEEK_SET) ? -errno : copy_fill(copy, from);
-	if (err)
-		library_copy_remove(copy);
-	return err;
-}
-
-/* Removes what runs that were killed have left. */
-static void copies_sweep(const char *parent)
-{
-	struct library_copy old = {.fd = -1};
-	DIR *directory = opendir(parent);
-	struct dirent *entry;
-	struct stat st;
-	int pid;
-
-	while (directory && (entry = readdir(directory))) {
-		if (sscanf(entry->d_name, COPY_PREFIX "%d-", &pid) != 1 || !kill(pid, 0) ||
-		    errno != ESRCH)
-			continue;
-		if (fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISDIR(st.st_mode) || st.st_uid != geteuid())
-			continue;
-		snprintf(old.directory, sizeof(old.directory), "%s/%s", parent, entry->d_name);
-		snprintf(old.path, sizeof(old.path), "%.3800s/" NAME, old.directory);
-		library_copy_remove(&old);
-	}
-	if (directory)
-		closedir(directory);
+	c->copy->fd = open(c->copy->path, O_RDONLY | O_CLOEXEC);
+	return c->copy->fd < 0 ? -errno : 0;
 }
 
 int library_copy_make(struct library_copy *ret, const char *path, char *ret_why, size_t size)
 {
-	const char *own = getenv("TMPDIR");
-	const char *parents[] = {own ? own : "/tmp", "/tmp", "/var/tmp", "/dev/shm"};
-	int from = open(path, O_RDONLY | O_CLOEXEC);
-	int err = -ENOENT;
+	struct copying copying = {ret, open(path, O_RDONLY | O_CLOEXEC)};
+	int err;
 
 	*ret = (struct library_copy){.fd = -1};
-	if (from < 0) {
+	if (copying.from < 0) {
 		err = -errno;
 		snprintf(ret_why, size, "cannot open the library '%s': %m", path);
 		return err;
 	}
-	for (size_t i = 0; err && i < sizeof(parents) / sizeof(parents[0]); i++) {
-		copies_sweep(parents[i]);
-		err = copy_try(ret, parents[i], from);
-	}
-	close(from);
-	if (err)
-		snprintf(ret_why, size,
-			 "cannot copy the library for this run to %s, /tmp, /var/tmp or /dev/shm: "
-			 "%s: name another place in TMPDIR",
-			 parents[0], strerror(-err));
+	/* The command may run as another user. */
+	err = rundir_make(ret->directory, 0755, copy_fill, &copying,
+			  "copy the library for this run", ret_why, size);
+	close(copying.from);
 	return err;
 }
 
@@ -194,9 +146,5 @@ void library_copy_remove(struct library_copy *copy)
 	if (copy->fd >= 0)
 		close(copy->fd);
 	copy->fd = -1;
-	if (!copy->directory[0])
-		return;
-	unlink(copy->path);
-	rmdir(copy->directory);
-	copy->directory[0] = '\0';
+	rundir_remove(copy->directory);
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -109,6 +110,14 @@ static int on_batch(void *arg, const struct cuprobe_batch_header *h, const void 
 	return l->handler.batch ? l->handler.batch(l->handler.arg, h, data) : 0;
 }
 
+static void on_message(void *arg, const char *text)
+{
+	const struct live *l = arg;
+
+	if (!l->options->quiet)
+		fprintf(stderr, "cuprobe: %s\n", text);
+}
+
 static int on_losses(void *arg, const struct cuprobe_loss_key *key, const struct cuprobe_loss *loss)
 {
 	struct live *l = arg;
@@ -146,6 +155,7 @@ int live_open(struct live **ret, const struct options *o, struct model *model)
 {
 	struct live *l = calloc(1, sizeof(*l));
 	const struct session_opts opts = {
+		.via = o->via,
 		.probes = o->probes,
 		.pids = o->pids,
 		.pid_count = o->pid_count,
@@ -154,7 +164,7 @@ int live_open(struct live **ret, const struct options *o, struct model *model)
 		.as_root = o->as_root,
 		.library = o->library,
 	};
-	const struct session_handler handler = {on_batch, on_process, l};
+	const struct session_handler handler = {on_batch, on_process, on_message, l};
 	char why[1024] = "";
 	int err;
 

@@ -31,6 +31,9 @@ static const struct option_line lines[] = {
 	{'a', "all", NULL, "all processes that have the library"},
 	{'R', "as-root", NULL, "under sudo: run CMD as root, not as the user who called"},
 	{'L', "library", "FILE", "the libcuprobe.so to give to CMD"},
+	{'v', "via", "WAY",
+	 "auto (default): BPF, and for CMD, where BPF cannot\n"
+	 "be had, the direct channel; bpf; direct"},
 	{'k', "kinds", "LIST",
 	 "kernel, graph, memcpy, memset, memory, sync, api,\n"
 	 "unified_memory, overhead, nvtx, launch, stack,\n"
@@ -206,6 +209,20 @@ static void apply_stacks(struct options *o)
 		o->probes |= STACKS;
 }
 
+static int parse_via(struct options *o, const char *text)
+{
+	static const char *const names[] = {
+		[VIA_AUTO] = "auto", [VIA_BPF] = "bpf", [VIA_DIRECT] = "direct"};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(text, names[i])) {
+			o->via = i;
+			return 0;
+		}
+	}
+	return fail_usage("unknown way of --via: '%s': it is auto, bpf or direct", text);
+}
+
 static int parse_option(struct options *o, int letter, bool *nodes)
 {
 	switch (letter) {
@@ -220,6 +237,8 @@ static int parse_option(struct options *o, int letter, bool *nodes)
 		return parse_graphs(optarg, nodes);
 	case 'S':
 		return parse_stacks(o, optarg);
+	case 'v':
+		return parse_via(o, optarg);
 	case 'b':
 		return parse_by(o, optarg);
 	case 'g':
@@ -346,6 +365,9 @@ int options_check_target(const struct options *o, const char *verb)
 {
 	int given = (o->pid_count > 0) + o->all + (o->arg_count > 0);
 
+	if (given == 1 && o->via == VIA_DIRECT && !o->arg_count)
+		return fail_usage("--via=direct is for a command: processes that run already, and"
+				  " -a, need BPF");
 	if (given == 1)
 		return 0;
 	if (given)

@@ -8,6 +8,8 @@
 #include <linux/types.h>
 #include <sys/types.h>
 
+#include "src/collector/session.h"
+
 /* What a verb takes, and what its help says. */
 struct verb_options {
 	const char *usage;    /* "record [OPTION...] [--] [CMD...]" */
@@ -30,6 +32,7 @@ struct options {
 	bool all;	     /* -a */
 	bool as_root;	     /* --as-root */
 	const char *library; /* --library */
+	enum via via;	     /* --via */
 	__u32 probes;	     /* --kinds and --graphs: bit n is probe n; string, info and status
 			      * always are in it */
 	enum stacks stacks;  /* --stacks, which is in `probes` too */

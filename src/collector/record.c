@@ -30,7 +30,7 @@ static const struct verb_options record_options = {
 		"graphs\n"
 		"    cuprobe record --kinds=kernel -p 4711      # kernels only: less to collect\n"
 		"    cuprobe record --stacks=native -- ./decode # no frames of Python\n",
-	.accepts = "pakGSdojmqRL",
+	.accepts = "pakGSdojmqRLv",
 	.command = true,
 };
 

@@ -2,6 +2,7 @@
 #include "src/collector/ring.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ int ring_open(struct ring *r, int map_fd, size_t bytes)
 		munmap(read, page);
 		return err;
 	}
-	*r = (struct ring){read, written, (const char *)written + page, bytes};
+	*r = (struct ring){read, written, (const char *)written + page, bytes, 2 * bytes, 0};
 	return 0;
 }
 
@@ -44,10 +45,19 @@ __u64 ring_end(const struct ring *r)
 	return __atomic_load_n(r->written, __ATOMIC_ACQUIRE);
 }
 
-bool ring_read(struct ring *r, __u64 end, int (*sample)(void *arg, const void *data, size_t size),
-	       void *arg)
+/* False of an entry that the kernel would not have written, but a process may have. */
+static bool entry_is_possible(const struct ring *r, __u64 at, __u64 end, __u32 size)
 {
-	unsigned long at = *r->read;
+	__u64 bytes = BPF_RINGBUF_HDR_SZ + (__u64)size;
+
+	return end - at <= r->bytes && bytes <= end - at &&
+	       (at & (r->bytes - 1)) + bytes <= r->mapped;
+}
+
+int ring_read(struct ring *r, __u64 end, int (*sample)(void *arg, const void *data, size_t size),
+	      void *arg)
+{
+	__u64 at = r->position;
 	bool stop = false;
 
 	while (at < end && !stop) {
@@ -57,12 +67,24 @@ bool ring_read(struct ring *r, __u64 end, int (*sample)(void *arg, const void *d
 		__u32 size = word & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
 
 		if (word & BPF_RINGBUF_BUSY_BIT)
-			return false;
+			return 0;
+		if (!entry_is_possible(r, at, end, size))
+			return -EBADMSG;
 		if (!(word & BPF_RINGBUF_DISCARD_BIT))
 			stop = sample(arg, header + BPF_RINGBUF_HDR_SZ, size);
-		at += (BPF_RINGBUF_HDR_SZ + (unsigned long)size + 7) & ~7ul;
-		/* Pairs with the kernel's acquire before it writes over what was read. */
+		at += (BPF_RINGBUF_HDR_SZ + (__u64)size + 7) & ~7ull;
+		r->position = at;
+		/* Pairs with the writer's acquire before it writes over what was read. */
 		__atomic_store_n(r->read, at, __ATOMIC_RELEASE);
 	}
 	return !stop;
+}
+
+int rings_read(struct ring *front, struct ring *batches,
+	       int (*sample)(void *arg, const void *data, size_t size), void *arg)
+{
+	__u64 end = ring_end(batches);
+	int ret = ring_read(front, ring_end(front), sample, arg);
+
+	return ret == 1 ? ring_read(batches, end, sample, arg) : ret;
 }

@@ -13,24 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
-
-#include "ebpf/cuprobe.skel.h"
-#include "src/collector/attach.h"
 #include "src/collector/child.h"
 #include "src/collector/features.h"
 #include "src/collector/library.h"
 #include "src/collector/map.h"
-#include "src/collector/program.h"
-#include "src/collector/ring.h"
-#include "src/collector/targets.h"
+#include "src/collector/procs.h"
+#include "src/collector/source.h"
 
 #define LOOK_MS 50	      /* the ring has no wake-ups below 1 MiB */
 #define ROUND_BYTES (8 << 20) /* delivered before the caller gets its turn */
 #define FLUSH_MS 250	      /* the library hands over what it holds every 100 ms */
 #define LAST_MS 100	      /* between a library's farewell and its last ledger */
-#define ALWAYS (1U << CUPROBE_PROBE_string | 1U << CUPROBE_PROBE_info | 1U << CUPROBE_PROBE_status)
 
 /* A process that has fired. */
 struct sender {
@@ -42,11 +35,8 @@ struct sender {
 
 struct session {
 	struct session_handler handler;
-	struct program program;
-	struct ring front, batches;
-	struct targets targets;
+	struct source *source;
 	struct child child;
-	struct library_copy copy;
 	int epoll;
 	int *pidfds; /* of -p; -1 once the process has ended */
 	unsigned int pidfd_count, living;
@@ -146,19 +136,12 @@ static int session_sample(void *arg, const void *data, size_t size)
 	return s->err || s->budget < 0;
 }
 
-/*
- * Delivers what is there now, up to `bytes`. 0, or what the handler returned. What lies in
- * `batches` was fired after all that is in `front`, but for what goes there meanwhile: see
- * cuprobe.bpf.c.
- */
+/* Delivers what is there now, up to `bytes`. 0, or what the handler returned. */
 static int session_consume(struct session *s, long bytes)
 {
-	__u64 end = ring_end(&s->batches);
-
 	s->budget = bytes;
 	s->err = 0;
-	if (ring_read(&s->front, ring_end(&s->front), session_sample, s))
-		ring_read(&s->batches, end, session_sample, s);
+	s->source->ops->consume(s->source);
 	return s->err;
 }
 
@@ -168,14 +151,12 @@ static int session_drain(struct session *s)
 }
 
 /* What an epoll event is about; below these it is the number of a process of -p. */
-#define ABOUT_RING (1ULL << 32)
+#define ABOUT_SOURCE (1ULL << 32)
 #define ABOUT_CHILD (2ULL << 32)
 
-/* Rings are told of once a wake-up: what is less than that waits for the next look. */
 static int session_watch(struct session *s, int fd, __u64 what)
 {
-	__u32 events = what == ABOUT_RING ? EPOLLIN | EPOLLET : EPOLLIN;
-	struct epoll_event event = {.events = events, .data.u64 = what};
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = what};
 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
@@ -193,7 +174,7 @@ static int session_add_pid(struct session *s, pid_t pid, char *ret_why, size_t s
 	s->pidfds[s->pidfd_count++] = fd;
 	s->living++;
 	err = session_watch(s, fd, s->pidfd_count - 1);
-	return err ? err : targets_add_process(&s->targets, pid, ret_why, size);
+	return err ? err : s->source->ops->add_process(s->source, pid, ret_why, size);
 }
 
 static int session_open_pids(struct session *s, const struct session_opts *opts, char *ret_why,
@@ -209,55 +190,100 @@ static int session_open_pids(struct session *s, const struct session_opts *opts,
 	return err;
 }
 
-static int session_open_command(struct session *s, const struct session_opts *opts, char *ret_why,
-				size_t size)
+static void session_message(void *arg, const char *text)
 {
-	char path[PATH_MAX];
-	int err;
+	const struct session *s = arg;
 
-	err = library_find(path, opts->library, ret_why, size);
-	/* What is wrong with the library is not to be taken for a wrong command. */
-	if (!err)
-		err = library_copy_make(&s->copy, path, ret_why, size);
-	if (!err)
-		err = targets_add_file(&s->targets, s->copy.fd, ret_why, size);
+	if (s->handler.message)
+		s->handler.message(s->handler.arg, text);
+}
+
+/* A source, ready for what is to be traced; of a command, how it is to be started. */
+static int session_open_source(struct session *s, const struct source_ops *ops,
+			       const struct session_opts *opts, struct child_opts *child,
+			       char *ret_why, size_t size)
+{
+	const struct source_handler handler = {session_sample, session_message, s};
+	int err = ops->open(&s->source, opts, &handler, ret_why, size);
+
 	if (err)
-		return -ELIBACC;
-	err = child_fork(&s->child, opts->command, s->copy.path, opts->as_root, ret_why, size);
+		return err;
+	if (opts->command)
+		err = ops->add_command(s->source, child, ret_why, size);
+	else if (opts->all)
+		err = ops->add_all(s->source, ret_why, size);
+	else
+		err = session_open_pids(s, opts, ret_why, size);
 	if (!err)
-		err = session_watch(s, s->child.pidfd, ABOUT_CHILD);
+		return session_watch(s, s->source->fd, ABOUT_SOURCE);
+	ops->free(s->source);
+	s->source = NULL;
 	return err;
 }
 
-static int session_open_ring(struct session *s, struct ring *ring, const struct bpf_map *map)
+static const char *remedy(const struct session_opts *opts)
 {
-	int err = ring_open(ring, bpf_map__fd(map), bpf_map__max_entries(map));
-
-	return err ? err : session_watch(s, bpf_map__fd(map), ABOUT_RING);
+	if (feature_privileged())
+		return "";
+	return opts->command ? ": try again with sudo, or without --via"
+			     : ": try again with sudo, or start the program with `-- CMD`, which "
+			       "needs no privilege";
 }
 
-static int session_load(struct session *s, const struct session_opts *opts, char *ret_why,
+/* When it succeeds and `ret_why` is not empty, that is what the user should know. */
+static int session_open_some_source(struct session *s, const struct session_opts *opts,
+				    struct child_opts *child, char *ret_why, size_t size)
+{
+	char why[768] = "";
+	int err;
+
+	if (opts->via == VIA_DIRECT)
+		return session_open_source(s, &source_direct, opts, child, ret_why, size);
+	err = session_open_source(s, &source_bpf, opts, child, why, sizeof(why));
+	if (!err)
+		return 0;
+	if (opts->via == VIA_AUTO && opts->command) {
+		err = session_open_source(s, &source_direct, opts, child, ret_why, size);
+		if (!err)
+			snprintf(ret_why, size, "using the direct channel: %s", why);
+		return err;
+	}
+	snprintf(ret_why, size, "%s%s", why, remedy(opts));
+	return err;
+}
+
+static int session_open_command(struct session *s, const struct session_opts *opts, char *ret_why,
+				size_t size)
+{
+	char library[PATH_MAX];
+	struct child_opts child = {opts->command, library, NULL, opts->as_root};
+	int err = library_find(library, opts->library, ret_why, size);
+
+	if (!err)
+		err = session_open_some_source(s, opts, &child, ret_why, size);
+	/* What is wrong with the library is not to be taken for a wrong command. */
+	if (err)
+		return -ELIBACC;
+	err = child_fork(&s->child, &child, ret_why, size);
+	return err ? err : session_watch(s, s->child.pidfd, ABOUT_CHILD);
+}
+
+static int session_fill(struct session *s, const struct session_opts *opts, char *ret_why,
 			size_t size)
 {
-	const struct program_opts program = {opts->form, opts->no_multi, opts->ring_bytes};
 	int err;
 
 	limits_raise();
-	err = program_load(&s->program, &program);
-
-	if (!err && !s->program.multi && !feature_uprobes())
-		err = -EOPNOTSUPP;
-	if (err) {
-		features_explain(err, ret_why, size);
-		return err;
-	}
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return -errno;
-	s->targets.program = &s->program;
-	s->targets.probes = opts->probes | PROBES_ALWAYS;
-	err = session_open_ring(s, &s->front, s->program.bpf->maps.front);
-	return err ? err : session_open_ring(s, &s->batches, s->program.bpf->maps.batches);
+	if (opts->command)
+		err = session_open_command(s, opts, ret_why, size);
+	else
+		err = session_open_some_source(s, opts, NULL, ret_why, size);
+	if (!err && *ret_why && s->handler.message)
+		s->handler.message(s->handler.arg, ret_why);
+	return err;
 }
 
 int session_open(struct session **ret, const struct session_opts *opts,
@@ -271,21 +297,13 @@ int session_open(struct session **ret, const struct session_opts *opts,
 	s->handler = *handler;
 	s->all = opts->all;
 	s->epoll = -1;
-	s->copy.fd = -1;
 	s->child = (struct child){.pidfd = -1, .go_fd = -1, .exec_fd = -1};
 	ret_why[0] = '\0';
-	err = session_load(s, opts, ret_why, size);
-	if (!err && opts->command)
-		err = session_open_command(s, opts, ret_why, size);
-	else if (!err && opts->all)
-		err = targets_add_all(&s->targets, ret_why, size);
-	else if (!err)
-		err = session_open_pids(s, opts, ret_why, size);
-	if (err)
-		goto fail;
-	*ret = s;
-	return 0;
-fail:
+	err = session_fill(s, opts, ret_why, size);
+	if (!err) {
+		*ret = s;
+		return 0;
+	}
 	if (!ret_why[0])
 		snprintf(ret_why, size, "%s", strerror(-err));
 	session_free(s);
@@ -305,7 +323,7 @@ static void session_wait(struct session *s, int timeout_ms)
 
 		if (about == ABOUT_CHILD) {
 			epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->child.pidfd, NULL);
-		} else if (about != ABOUT_RING) {
+		} else if (about != ABOUT_SOURCE) {
 			close(s->pidfds[about]);
 			s->pidfds[about] = -1;
 			s->living--;
@@ -330,7 +348,7 @@ int session_poll(struct session *s, int timeout_ms)
 	session_wait(s, timeout_ms);
 	over = session_over(s);
 	if (s->all)
-		targets_refresh(&s->targets);
+		s->source->ops->refresh(s->source);
 	err = over ? session_drain(s) : session_consume(s, ROUND_BYTES);
 	return err ? err : over;
 }
@@ -369,7 +387,7 @@ static int session_deliver_for(struct session *s, int ms, bool settled_is_quiet)
 }
 
 struct detachment {
-	struct targets *targets;
+	struct source *source;
 	bool all;
 	bool done; /* atomic: set by the thread when it has finished */
 };
@@ -378,7 +396,7 @@ static void *detachment_run(void *arg)
 {
 	struct detachment *d = arg;
 
-	targets_detach(d->targets, d->all);
+	d->source->ops->detach(d->source, d->all);
 	__atomic_store_n(&d->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
@@ -386,7 +404,7 @@ static void *detachment_run(void *arg)
 /* Detaches, and delivers meanwhile: processes go on firing until the last moment. */
 static int session_detach(struct session *s, bool all)
 {
-	struct detachment d = {.targets = &s->targets, .all = all};
+	struct detachment d = {.source = s->source, .all = all};
 	pthread_t thread;
 	int err = 0;
 
@@ -429,23 +447,7 @@ int session_losses(struct session *s,
 			       const struct cuprobe_loss *),
 		   void *arg)
 {
-	const struct cuprobe_loss *others = s->program.bpf->bss->other_losses;
-	int map = bpf_map__fd(s->program.bpf->maps.losses), err = 0;
-	struct cuprobe_loss_key key, *previous = NULL;
-	struct cuprobe_loss loss;
-
-	while (!err && !bpf_map_get_next_key(map, previous, &key)) {
-		previous = &key;
-		if (!bpf_map_lookup_elem(map, &key, &loss))
-			err = each(arg, &key, &loss);
-	}
-	for (__u32 probe = 0; !err && probe < CUPROBE_PROBE_COUNT; probe++) {
-		key = (struct cuprobe_loss_key){.probe = probe};
-		loss = others[probe];
-		if (loss.batches || loss.bad_batches)
-			err = each(arg, &key, &loss);
-	}
-	return err;
+	return s->source->ops->losses(s->source, each, arg);
 }
 
 int session_exit_status(const struct session *s)
@@ -459,12 +461,9 @@ void session_free(struct session *s)
 
 	if (!s)
 		return;
-	targets_free(&s->targets);
-	ring_close(&s->front);
-	ring_close(&s->batches);
-	program_free(&s->program);
+	if (s->source)
+		s->source->ops->free(s->source);
 	child_done(&s->child);
-	library_copy_remove(&s->copy);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	while (s->pidfd_count) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A live source of batches: the BPF program, attached to the probes of chosen processes.
+ * Batches of chosen processes, live, through one of the sources.
  */
 #ifndef CUPROBE_COLLECTOR_SESSION_H
 #define CUPROBE_COLLECTOR_SESSION_H
@@ -12,11 +12,18 @@
 
 struct session;
 
+enum via {
+	VIA_AUTO, /* BPF; where that cannot be had, the direct channel for a command */
+	VIA_BPF,
+	VIA_DIRECT, /* for a command only */
+};
+
 /*
  * Exactly one of `pids`, `all` and `command` says which processes.
  * command: started stopped, attached together with its descendants, then let go.
  */
 struct session_opts {
+	enum via via;
 	__u32 probes; /* bit n: attach probe n; string, info and status always are */
 	const pid_t *pids;
 	unsigned int pid_count;
@@ -36,6 +43,8 @@ struct session_handler {
 	 * program: describe it now, while it lives. Comes before the batch.
 	 */
 	int (*process)(void *arg, pid_t pid, __u64 start_ns);
+	/* Something that the user should know, one line; may be NULL. */
+	void (*message)(void *arg, const char *text);
 	void *arg;
 };
 
@@ -61,8 +70,8 @@ void session_signal(struct session *s, int signal); /* to the command */
  */
 int session_stop(struct session *s, int grace_ms);
 /*
- * Calls `each` for every entry of the BPF program's loss map; absolute figures. pid 0 stands for
- * the processes that found no room in the map, together.
+ * Calls `each` for what found no room on its way to us; absolute figures. pid 0 stands for the
+ * processes that found no room in the BPF program's map, together.
  */
 int session_losses(struct session *s,
 		   int (*each)(void *arg, const struct cuprobe_loss_key *,

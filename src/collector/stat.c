@@ -15,7 +15,7 @@ static const struct verb_options stat_options = {
 	.examples = "    cuprobe stat -- ./program\n"
 		    "    cuprobe stat -p 4711 -d 10\n"
 		    "    cuprobe stat --json -d 60 -a > summary.json\n",
-	.accepts = "pakGdjmqRL",
+	.accepts = "pakGdjmqRLv",
 	.command = true,
 };
 

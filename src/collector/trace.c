@@ -26,7 +26,7 @@ static const struct verb_options trace_options = {
 	.examples = "    cuprobe trace -p 4711\n"
 		    "    cuprobe trace --kinds=kernel,memcpy -d 5 -- ./program\n"
 		    "    cuprobe trace --json -a | jq 'select(.end_ns - .start_ns > 1e6)'\n",
-	.accepts = "pakGdjmqRL",
+	.accepts = "pakGdjmqRLv",
 	.command = true,
 };
 

@@ -20,6 +20,7 @@
 #include "src/inject/notice.h"
 #include "src/inject/nvtx.h"
 #include "src/inject/outlet.h"
+#include "src/inject/outlet_direct.h"
 #include "src/inject/parca.h"
 #include "src/inject/process.h"
 #include "src/inject/pump.h"
@@ -325,8 +326,10 @@ static void control_step(void)
 
 static void wanted_look(void)
 {
-	__u32 now_wanted = cuprobe_outlet_wanted() | cuprobe_parca_look();
+	__u32 now_wanted;
 
+	cuprobe_direct_look();
+	now_wanted = cuprobe_outlet_wanted() | cuprobe_parca_look();
 	if (now_wanted == wanted)
 		return;
 	wanted = now_wanted;

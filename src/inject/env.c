@@ -45,6 +45,7 @@ struct setting {
 /* Every variable of the library; the README's table follows this one. */
 static const struct setting settings[] = {
 	TEXT("CUPROBE_LOG", log, "a path or stderr"),
+	TEXT("CUPROBE_DIRECT", direct, "the path of a socket"),
 	TEXT("CUPROBE_CUPTI_PATH", cupti_path, "a path"),
 	NUMBER("CUPROBE_LOG_LEVEL", log_level, 3, 0, 4),
 	{"CUPROBE_RELEASE", SETTING_RELEASE, &cuprobe_env.release, CUPROBE_RELEASE_AUTO, 0, 0,
@@ -69,8 +70,8 @@ static const struct setting settings[] = {
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
 
-/* Names of ours that mean something to the command or to a later channel, not to the library. */
-static const char *const foreign[] = {"CUPROBE_CUDA_PATH", "CUPROBE_DIRECT"};
+/* Names of ours that mean something to the build, not to the library. */
+static const char *const foreign[] = {"CUPROBE_CUDA_PATH"};
 
 static const char *const rank_names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
 					 "SLURM_PROCID"};

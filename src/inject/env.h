@@ -22,6 +22,7 @@ enum cuprobe_release {
 
 struct cuprobe_env {
 	const char *log;	/* path or "stderr"; NULL: no log */
+	const char *direct;	/* socket of a collector; NULL: none */
 	const char *cupti_path; /* file or directory; NULL: search */
 	__u32 log_level;	/* 1 errors, 2 warnings, 3 notes, 4 debug */
 	__u32 release;		/* enum cuprobe_release */

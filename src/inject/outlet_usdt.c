@@ -8,16 +8,3 @@ const struct cuprobe_outlet cuprobe_outlet_usdt = {
 	.deliver = cuprobe_probe_fire,
 	.newcomers = cuprobe_probe_newcomers,
 };
-
-const struct cuprobe_outlet *cuprobe_outlet = &cuprobe_outlet_usdt;
-
-__u32 cuprobe_outlet_wanted(void)
-{
-	__u32 wanted = 0;
-
-	for (__u32 probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
-		if (cuprobe_outlet->consumers(probe))
-			wanted |= CUPROBE_PROBE_BIT(probe);
-	}
-	return wanted;
-}

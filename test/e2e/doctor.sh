@@ -14,13 +14,25 @@ print(next(c['state'] for c in json.load(open(sys.argv[2]))['checks'] if c['name
 [ "$(state "BPF program" "$tmp/good")" = ok ] || fail "BPF program"
 [ "$(state libcuprobe "$tmp/good")" = ok ] || fail "libcuprobe"
 
-setpriv --reuid 65534 --clear-groups "$cuprobe" doctor --json >"$tmp/user"
-[ $? = 1 ] || fail "exit status without privilege"
-[ "$(state privileges "$tmp/user")" = fail ] || fail "privileges"
+[ "$(state "direct channel" "$tmp/good")" = ok ] || fail "direct channel"
 
-unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec '$cuprobe' doctor --json" >"$tmp/btf"
-[ $? = 1 ] || fail "exit status without BTF"
-[ "$(state "kernel types (BTF)" "$tmp/btf")" = fail ] || fail "BTF"
+# Without BPF there is the direct channel.
+setpriv --reuid 65534 --clear-groups "$cuprobe" doctor --json >"$tmp/user" ||
+	fail "exit status without privilege"
+[ "$(state privileges "$tmp/user")" = warn ] || fail "privileges"
+[ "$(state "direct channel" "$tmp/user")" = ok ] || fail "direct channel of a user"
+
+unshare -m sh -c "mount -t tmpfs none /sys/kernel/btf && exec '$cuprobe' doctor --json" >"$tmp/btf" ||
+	fail "exit status without BTF"
+[ "$(state "kernel types (BTF)" "$tmp/btf")" = warn ] || fail "BTF"
+
+# Without a place for its socket, or the library, nothing can be traced.
+for place in /tmp /var/tmp /dev/shm; do
+	echo "mount --bind $place $place; mount -o remount,bind,ro $place"
+done >"$tmp/mounts"
+unshare -m sh -c ". '$tmp/mounts'; exec env -u TMPDIR '$cuprobe' doctor --json" >"$tmp/ro"
+[ $? = 1 ] || fail "exit status without a place to write"
+[ "$(state "direct channel" "$tmp/ro")" = fail ] || fail "direct channel without a place"
 
 unshare -pf --mount-proc "$cuprobe" doctor --json >"$tmp/pid"
 [ "$(state "process ids" "$tmp/pid")" = warn ] || fail "pid namespace"

@@ -2,7 +2,8 @@
 /*
  * The live side of the collector by itself, for tests:
  *
- *	listen [-f FORM] [-e] [-r RING_BYTES] [-d MS] [-s STOP_MS] -p PID[,PID] | -a | -- COMMAND...
+ *	listen [-v auto|bpf|direct] [-f FORM] [-e] [-r RING_BYTES] [-d MS] [-s STOP_MS] -p PID[,PID]
+ *| -a | -- COMMAND...
  *
  * At the end it prints, one a line: how it was loaded, and for each process and probe the records
  * delivered, the gaps in their numbers, what came twice, and what the BPF program counted.
@@ -35,6 +36,12 @@ static int on_process(void *arg, pid_t pid, __u64 start_ns)
 	(void)start_ns;
 	processes++;
 	return 0;
+}
+
+static void on_message(void *arg, const char *text)
+{
+	(void)arg;
+	printf("message: %s\n", text);
 }
 
 static struct count *count_get(pid_t pid, unsigned int probe, __u64 seq)
@@ -141,8 +148,12 @@ static bool parse(struct arguments *a, int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+f:er:d:s:p:a")) != -1) {
-		if (option == 'f')
+	while ((option = getopt(argc, argv, "+v:f:er:d:s:p:a")) != -1) {
+		if (option == 'v')
+			a->opts.via = *optarg == 'b'   ? VIA_BPF
+				      : *optarg == 'd' ? VIA_DIRECT
+						       : VIA_AUTO;
+		else if (option == 'f')
 			a->opts.form = (unsigned int)atoi(optarg);
 		else if (option == 'e')
 			a->opts.no_multi = true;
@@ -166,7 +177,8 @@ static bool parse(struct arguments *a, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	const struct session_handler handler = {.batch = on_batch, .process = on_process};
+	const struct session_handler handler = {
+		.batch = on_batch, .process = on_process, .message = on_message};
 	struct arguments a = {.opts.probes = 1U << CUPROBE_PROBE_kernel, .grace_ms = 500};
 	struct session *s = NULL;
 	__u64 stop_ms;

@@ -28,7 +28,7 @@ says "cannot find the library '/no/lib.so' that CUDA_INJECTION64_PATH names" \
 	env CUDA_INJECTION64_PATH=/no/lib.so "$listen" -- true
 says "is not a libcuprobe.so: .*; unset CUDA_INJECTION64_PATH" \
 	env CUDA_INJECTION64_PATH=/bin/true "$listen" -- true
-says "tracing needs root, or CAP_BPF and CAP_PERFMON: try again with sudo" \
+says "attaching needs root, or CAP_BPF and CAP_PERFMON: try again with sudo, or .*-- CMD" \
 	setpriv --reuid 65534 --clear-groups "$listen" -p $plain
 says "cannot read the kernel's types" unshare -m sh -c \
 	"mount -t tmpfs none /sys/kernel/btf && exec '$listen' -a"

@@ -30,13 +30,15 @@ for verb in record stat trace; do
 	says "there is no process 4194303" "$cuprobe" $verb -p 4194303
 	says "does not use CUDA" "$cuprobe" $verb -p $none
 	says "CUDA_INJECTION64_PATH" "$cuprobe" $verb -p $bare
-	says "tracing needs root, or CAP_BPF and CAP_PERFMON: try again with sudo" \
+	says "attaching needs root, or CAP_BPF and CAP_PERFMON: try again with sudo, or .*-- CMD" \
 		setpriv --reuid 65534 --clear-groups "$cuprobe" $verb -p $traced
-	says "tracing needs root, or CAP_BPF and CAP_PERFMON" \
+	says "attaching needs root, or CAP_BPF and CAP_PERFMON" \
 		setpriv --bounding-set=-sys_admin,-bpf,-perfmon \
 		"--inh-caps=-sys_admin,-bpf,-perfmon" "$cuprobe" $verb -p $traced
 	says "cannot read the kernel's types" unshare -m sh -c \
 		"mount -t tmpfs none /sys/kernel/btf && exec '$cuprobe' $verb -p $traced"
+	says "attaching needs root, .*: try again with sudo, or without --via" \
+		setpriv --reuid 65534 --clear-groups "$cuprobe" $verb --via=bpf -- "$app" loop
 done
 kill -0 $traced || fail "the program is gone"
 

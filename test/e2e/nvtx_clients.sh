@@ -13,7 +13,7 @@ cd "$tmp" || exit 1
 
 # events COMMAND...: "kind: name and details" of each event, in any order
 events() {
-	timeout 60 "$cuprobe" record -q --library "$library" -o run.cup -- "$@" >run.out 2>run.err ||
+	timeout 60 "$cuprobe" record -q --via=$via --library "$library" -o run.cup -- "$@" >run.out 2>run.err ||
 		{ cat run.out run.err; fail "$*"; }
 	"$cuprobe" export -q -f text -o run.txt run.cup || fail "export"
 	sed -nE 's/ nvtx_range=[0-9]+//; s/^.* nvtx ([a-z ]*[a-z]) +0 ns  (.*)$/\1: \2/p' run.txt |

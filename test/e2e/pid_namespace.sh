@@ -8,7 +8,7 @@ library=$BUILD_DIR/src/inject/libcuprobe.so
 [ -x "$app" ] || { echo "SKIP: the simulator is not built"; exit 77; }
 unshare -pf --mount-proc true 2>/dev/null || { echo "SKIP: no pid namespaces"; exit 77; }
 
-timeout 60 "$cuprobe" record -q --library "$library" -o "$tmp/n.cup" -- \
+timeout 60 "$cuprobe" record -q --via=$via --library "$library" -o "$tmp/n.cup" -- \
 	unshare -pf --mount-proc "$app" loop -d 3 -q --rate 100 -t 2 >"$tmp/out" 2>&1 &
 recording=$!
 for _ in $(seq 100); do

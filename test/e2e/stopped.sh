@@ -8,7 +8,7 @@ stopped=${SECONDS_STOPPED:-6}
 
 # A million records a second, more than the ring holds in that time. From the start, so that no batch
 # is fired before the breakpoints are in place.
-MOCK_GPU=instant "$cuprobe" record -q --graphs=node --kinds=kernel -o a.cup -- \
+MOCK_GPU=instant "$cuprobe" record -q --via=$via --graphs=node --kinds=kernel -o a.cup -- \
 	sh -c "echo \$\$ >pid; exec '$app' soak -q -d 120 -r 10000" >out 2>err &
 recorder=$!
 cleanup="kill -KILL $recorder 2>/dev/null"

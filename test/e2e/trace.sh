@@ -6,7 +6,7 @@ cd "$tmp" || exit 1
 
 # trace ARGUMENT...: for 60 s at most
 trace() {
-	timeout 60 "$cuprobe" trace --library "$CUDA_INJECTION64_PATH" "$@"
+	timeout 60 "$cuprobe" trace --via=$via --library "$CUDA_INJECTION64_PATH" "$@"
 }
 
 # A line an event; the command's output and exit status pass.
@@ -31,7 +31,7 @@ trace --kinds=memcpy -- "$fire" batches:5:10 >out || fail "trace --kinds"
 grep -q ' kernel ' out && fail "a kind that nobody asked for"
 
 # Events are seen at once, not at the end.
-"$cuprobe" trace --library "$CUDA_INJECTION64_PATH" -- "$fire" batches:1:3 sleep:30000 >out 2>err &
+"$cuprobe" trace --via=$via --library "$CUDA_INJECTION64_PATH" -- "$fire" batches:1:3 sleep:30000 >out 2>err &
 tracer=$!
 cleanup="kill $tracer 2>/dev/null"
 for _ in $(seq 100); do
@@ -62,7 +62,7 @@ lost=$(sed -n 's/^cuprobe: lost on the way: \([0-9]*\) kernel records.*/\1/p' er
 [ $((printed + lost)) = 800002 ] || fail "sent 800002, printed $printed, lost $lost"
 
 # A reader that is gone ends it.
-timeout 20 "$cuprobe" trace --library "$CUDA_INJECTION64_PATH" -- \
+timeout 20 "$cuprobe" trace --via=$via --library "$CUDA_INJECTION64_PATH" -- \
 	"$fire" batches:2000:100 2>err | head -1 >out
 [ "$(wc -l <out)" = 1 ] || fail "no line for head"
 exit 0

@@ -19,14 +19,23 @@
 
 #define SHELL(text) ((char *const[]){(char[]){"sh"}, (char[]){"-c"}, (char[]){text}, NULL})
 
+static char why[256];
+
+static int fork_only(struct child *ret, char *const *argv)
+{
+	const struct child_opts opts = {argv, "", NULL, true};
+
+	return child_fork(ret, &opts, why, sizeof(why));
+}
+
 /* Runs the command to its end. */
 static int status_of(char *const *argv, bool as_root)
 {
-	char why[256];
+	const struct child_opts opts = {argv, "/lib/ours.so", "/run/direct", as_root};
 	struct child c;
 	int status;
 
-	assert_int_equal(child_fork(&c, argv, "/lib/ours.so", as_root, why, sizeof(why)), 0);
+	assert_int_equal(child_fork(&c, &opts, why, sizeof(why)), 0);
 	assert_int_equal(child_go(&c), 0);
 	assert_int_equal(poll(&(struct pollfd){.fd = c.pidfd, .events = POLLIN}, 1, 10000), 1);
 	child_reap(&c);
@@ -44,12 +53,13 @@ static void passes_the_exit_status_on(void **state)
 	assert_int_equal(status_of(SHELL("kill -TERM $$"), true), 128 + SIGTERM);
 }
 
-static void sets_both_injection_variables(void **state)
+static void sets_the_variables_of_the_library(void **state)
 {
 	(void)state;
 	unsetenv("NVTX_INJECTION64_PATH");
 	assert_int_equal(status_of(SHELL("[ $CUDA_INJECTION64_PATH = /lib/ours.so ] && "
-					 "[ $NVTX_INJECTION64_PATH = /lib/ours.so ]"),
+					 "[ $NVTX_INJECTION64_PATH = /lib/ours.so ] && "
+					 "[ $CUPROBE_DIRECT = /run/direct ]"),
 				   true),
 			 0);
 }
@@ -77,22 +87,18 @@ static void keeps_its_raised_limit_to_itself(void **state)
 static void refuses_what_cannot_be_run(void **state)
 {
 	char missing[] = "/no/such/command", unknown[] = "no-such-command", directory[] = "/tmp";
-	char why[256];
 	struct child c;
 
 	(void)state;
-	assert_int_equal(child_fork(&c, (char *[]){missing, NULL}, "", true, why, sizeof(why)),
-			 -ENOENT);
+	assert_int_equal(fork_only(&c, (char *[]){missing, NULL}), -ENOENT);
 	assert_non_null(strstr(why, missing));
-	assert_int_equal(child_fork(&c, (char *[]){unknown, NULL}, "", true, why, sizeof(why)),
-			 -ENOENT);
-	assert_int_equal(child_fork(&c, (char *[]){directory, NULL}, "", true, why, sizeof(why)),
-			 -EACCES);
+	assert_int_equal(fork_only(&c, (char *[]){unknown, NULL}), -ENOENT);
+	assert_int_equal(fork_only(&c, (char *[]){directory, NULL}), -EACCES);
 }
 
 static void tells_what_exec_failed_with(void **state)
 {
-	char path[] = "/tmp/cuprobe-exec-XXXXXX", why[256];
+	char path[] = "/tmp/cuprobe-exec-XXXXXX";
 	int fd = mkstemp(path);
 	struct child c;
 
@@ -101,7 +107,7 @@ static void tells_what_exec_failed_with(void **state)
 	assert_int_equal(write(fd, "#!/no/interpreter\n", 18), 18);
 	fchmod(fd, 0755);
 	close(fd);
-	assert_int_equal(child_fork(&c, (char *[]){path, NULL}, "", true, why, sizeof(why)), 0);
+	assert_int_equal(fork_only(&c, (char *[]){path, NULL}), 0);
 	assert_int_equal(child_go(&c), -ENOENT);
 	child_done(&c);
 	unlink(path);
@@ -109,15 +115,13 @@ static void tells_what_exec_failed_with(void **state)
 
 static void runs_nothing_before_it_may(void **state)
 {
-	char path[] = "/tmp/cuprobe-child-XXXXXX", why[256], text[64];
+	char path[] = "/tmp/cuprobe-child-XXXXXX", text[64];
 	struct child c;
 
 	(void)state;
 	assert_non_null(mkdtemp(path));
 	snprintf(text, sizeof(text), "touch %s/ran", path);
-	assert_int_equal(child_fork(&c, (char *[]){(char[]){"sh"}, (char[]){"-c"}, text, NULL}, "",
-				    true, why, sizeof(why)),
-			 0);
+	assert_int_equal(fork_only(&c, (char *[]){(char[]){"sh"}, (char[]){"-c"}, text, NULL}), 0);
 	child_done(&c);
 	assert_int_equal(rmdir(path), 0);
 }
@@ -144,7 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(passes_the_exit_status_on),
-		cmocka_unit_test(sets_both_injection_variables),
+		cmocka_unit_test(sets_the_variables_of_the_library),
 		cmocka_unit_test(leaves_another_nvtx_tool_alone),
 		cmocka_unit_test(keeps_its_raised_limit_to_itself),
 		cmocka_unit_test(refuses_what_cannot_be_run),

@@ -15,7 +15,7 @@
 
 struct fake {
 	struct ring ring;
-	unsigned long read, written;
+	__u64 read, written;
 	_Alignas(8) char data[2 * BYTES];
 	int stop_at; /* the sample after which the reader has enough */
 	char seen[16];
@@ -25,7 +25,7 @@ struct fake {
 static void fake_init(struct fake *f)
 {
 	*f = (struct fake){.stop_at = -1};
-	f->ring = (struct ring){&f->read, &f->written, f->data, BYTES};
+	f->ring = (struct ring){&f->read, &f->written, f->data, BYTES, 2 * BYTES, 0};
 }
 
 /* A sample of 24 bytes with the header, as it lies in both mappings of the ring. */
@@ -60,7 +60,7 @@ static void hands_out_all_in_order_round_the_end(void **state)
 	fake_init(&f);
 	for (char letter = 'a'; letter < 'k'; letter++) {
 		put(&f, letter, 0);
-		assert_true(ring_read(&f.ring, ring_end(&f.ring), take, &f));
+		assert_int_equal(ring_read(&f.ring, ring_end(&f.ring), take, &f), 1);
 		assert_int_equal(f.read, f.written);
 	}
 	assert_string_equal(f.seen, "abcdefghij");
@@ -74,7 +74,7 @@ static void what_was_thrown_away_is_passed_over(void **state)
 	fake_init(&f);
 	put(&f, 'a', BPF_RINGBUF_DISCARD_BIT);
 	put(&f, 'b', 0);
-	assert_true(ring_read(&f.ring, ring_end(&f.ring), take, &f));
+	assert_int_equal(ring_read(&f.ring, ring_end(&f.ring), take, &f), 1);
 	assert_string_equal(f.seen, "b");
 }
 
@@ -87,7 +87,7 @@ static void waits_for_what_is_being_written(void **state)
 	put(&f, 'a', 0);
 	put(&f, 'b', BPF_RINGBUF_BUSY_BIT);
 	put(&f, 'c', 0);
-	assert_false(ring_read(&f.ring, ring_end(&f.ring), take, &f));
+	assert_int_equal(ring_read(&f.ring, ring_end(&f.ring), take, &f), 0);
 	assert_string_equal(f.seen, "a");
 	assert_int_equal(f.read, 24);
 }
@@ -104,10 +104,10 @@ static void stops_at_the_given_end_and_when_told(void **state)
 	end = ring_end(&f.ring);
 	put(&f, 'c', 0);
 	f.stop_at = 1;
-	assert_false(ring_read(&f.ring, end, take, &f));
-	assert_true(ring_read(&f.ring, end, take, &f));
+	assert_int_equal(ring_read(&f.ring, end, take, &f), 0);
+	assert_int_equal(ring_read(&f.ring, end, take, &f), 1);
 	assert_string_equal(f.seen, "ab");
-	assert_true(ring_read(&f.ring, end, take, &f));
+	assert_int_equal(ring_read(&f.ring, end, take, &f), 1);
 	assert_int_equal(f.count, 2);
 }
 
