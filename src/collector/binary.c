@@ -26,6 +26,12 @@ struct entry {
 	bool local;
 };
 
+/* Addresses of the file that a compilation unit has code at. */
+struct unit_range {
+	Dwarf_Addr start, end;
+	Dwarf_Die unit;
+};
+
 struct binary {
 	Dwfl_Callbacks callbacks;
 	char *debug_path;
@@ -33,7 +39,9 @@ struct binary {
 	Dwfl_Module *module;
 	GElf_Addr bias; /* addresses of the module are those of the file plus this */
 	struct entry *entries;
-	size_t count;
+	struct unit_range *ranges; /* sorted */
+	size_t count, range_count, range_room;
+	Dwarf_Addr dwarf_bias;
 	bool loaded;
 	char build_id[2 * BUILD_ID_BYTES + 1];
 };
@@ -109,6 +117,7 @@ void binary_free(struct binary *b)
 	if (b->dwfl)
 		dwfl_end(b->dwfl);
 	free(b->entries);
+	free(b->ranges);
 	free(b->debug_path);
 	free(b);
 }
@@ -130,11 +139,10 @@ static int by_start(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void binary_load(struct binary *b)
+static void binary_load_symbols(struct binary *b)
 {
 	int count = dwfl_module_getsymtab(b->module);
 
-	b->loaded = true;
 	b->entries = count > 0 ? calloc((size_t)count, sizeof(*b->entries)) : NULL;
 	for (int i = 1; b->entries && i < count; i++) {
 		GElf_Sym sym;
@@ -155,6 +163,70 @@ static void binary_load(struct binary *b)
 	}
 	if (b->count)
 		qsort(b->entries, b->count, sizeof(*b->entries), by_start);
+}
+
+static bool range_add(struct binary *b, const Dwarf_Die *unit, Dwarf_Addr start, Dwarf_Addr end)
+{
+	struct unit_range *larger;
+
+	if (b->range_count == b->range_room) {
+		b->range_room = b->range_room ? 2 * b->range_room : 256;
+		larger = realloc(b->ranges, b->range_room * sizeof(*larger));
+		if (!larger)
+			return false;
+		b->ranges = larger;
+	}
+	b->ranges[b->range_count++] = (struct unit_range){start, end, *unit};
+	return true;
+}
+
+static int by_range(const void *a, const void *b)
+{
+	const struct unit_range *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* libdwfl finds units by .debug_aranges alone, which LLVM does not write. */
+static void binary_load_units(struct binary *b)
+{
+	Dwarf_Die *unit = NULL;
+
+	while ((unit = dwfl_module_nextcu(b->module, unit, &b->dwarf_bias))) {
+		Dwarf_Addr base, start, end;
+		ptrdiff_t at = 0;
+
+		while ((at = dwarf_ranges(unit, at, &base, &start, &end)) > 0) {
+			if (start < end && !range_add(b, unit, start, end))
+				return;
+		}
+	}
+	if (b->range_count)
+		qsort(b->ranges, b->range_count, sizeof(*b->ranges), by_range);
+}
+
+static void binary_load(struct binary *b)
+{
+	b->loaded = true;
+	binary_load_symbols(b);
+	binary_load_units(b);
+}
+
+/* The unit with code at an address of the module; NULL when there is none. */
+static Dwarf_Die *binary_unit(const struct binary *b, GElf_Addr address)
+{
+	Dwarf_Addr at = address - b->dwarf_bias;
+	size_t low = 0, high = b->range_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (b->ranges[middle].start <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && at < b->ranges[low - 1].end ? &b->ranges[low - 1].unit : NULL;
 }
 
 /* The symbol that has `address` in it. */
@@ -223,19 +295,22 @@ static void die_call(Dwarf_Die *die, Dwarf_Die *unit, struct binary_line *line)
 		line->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
-static struct binary_line binary_source(const struct binary *b, GElf_Addr address)
+static struct binary_line unit_source(Dwarf_Die *unit, Dwarf_Addr address)
 {
-	Dwfl_Line *found = dwfl_module_getsrc(b->module, address);
+	Dwarf_Line *found = unit ? dwarf_getsrc_die(unit, address) : NULL;
 	struct binary_line line = {0};
 	int number = 0;
 
-	line.file = found ? dwfl_lineinfo(found, NULL, &number, NULL, NULL, NULL) : NULL;
+	if (found) {
+		line.file = dwarf_linesrc(found, NULL, NULL);
+		dwarf_lineno(found, &number);
+	}
 	line.line = number > 0 ? (__u32)number : 0;
 	return line;
 }
 
 /* The DIEs around an address as they are nested, the innermost first; to be freed. */
-static int binary_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **ret)
+static int unit_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **ret)
 {
 	Dwarf_Die *scopes = NULL, innermost;
 	int count = dwarf_getscopes(unit, address, &scopes);
@@ -250,12 +325,11 @@ static int binary_scopes(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die **ret)
 }
 
 /* Tells of the functions inlined at `address`; `line` is where the next one around them is then. */
-static int binary_inlined(struct binary *b, GElf_Addr address, struct binary_line *line,
-			  int (*each)(void *arg, const struct binary_line *line), void *arg)
+static int unit_inlined(Dwarf_Die *unit, Dwarf_Addr address, struct binary_line *line,
+			int (*each)(void *arg, const struct binary_line *line), void *arg)
 {
-	Dwarf_Addr bias = 0;
-	Dwarf_Die *unit = dwfl_module_addrdie(b->module, address, &bias), *scopes = NULL;
-	int count = unit ? binary_scopes(unit, address - bias, &scopes) : 0, err = 0;
+	Dwarf_Die *scopes = NULL;
+	int count = unit ? unit_scopes(unit, address, &scopes) : 0, err = 0;
 
 	for (int i = 0; i < count && !err; i++) {
 		if (dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine) {
@@ -277,14 +351,16 @@ int binary_lookup(struct binary *b, __u64 offset,
 	GElf_Addr address = binary_address(b, offset);
 	struct binary_line line;
 	const char *symbol;
+	Dwarf_Die *unit;
 	int err;
 
 	if (!address)
 		return 0;
 	if (!b->loaded)
 		binary_load(b);
-	line = binary_source(b, address);
-	err = binary_inlined(b, address, &line, each, arg);
+	unit = binary_unit(b, address);
+	line = unit_source(unit, address - b->dwarf_bias);
+	err = unit_inlined(unit, address - b->dwarf_bias, &line, each, arg);
 	symbol = binary_symbol(b, address);
 	if (symbol)
 		line.function = symbol;

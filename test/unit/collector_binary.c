@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What lies at an address: asked of this very program, and of perf maps. */
+#include <gnu/libc-version.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,8 +12,14 @@
 
 #include <cmocka.h>
 
+#include "src/collector/decode.h"
+#include "src/collector/model.h"
 #include "src/collector/perf_map.h"
+#include "src/collector/stacks.h"
 #include "src/collector/symbol_job.h"
+#include "src/collector/symbolizer.h"
+#include "src/collector/symbols.h"
+#include "test/golden/synthetic.h"
 
 __attribute__((noinline)) void *return_address(void);
 __attribute__((noinline)) void *return_address(void)
@@ -51,7 +58,7 @@ static char *symbols_of(const __u64 *pcs, unsigned int count, struct json maps)
 
 static void names_functions_with_those_inlined_first(void **state)
 {
-	const __u64 pcs[] = {(__u64)address_of_caller(), (__u64)strlen + 1};
+	const __u64 pcs[] = {(__u64)address_of_caller(), (__u64)gnu_get_libc_version + 1};
 	char *json = symbols_of(pcs, 2, (struct json){0}), *inlined, *outer;
 
 	(void)state;
@@ -100,6 +107,64 @@ static void knows_a_mapping_that_is_no_more(void **state)
 	free(json);
 }
 
+static int to_model(void *arg, const struct cuprobe_batch_header *h, const void *data)
+{
+	return decode_batch(arg, h, data, NULL);
+}
+
+static int apply_symbols(void *arg, const char *json, size_t bytes)
+{
+	return symbols_apply(arg, json, bytes);
+}
+
+static void fire_stack(struct synthetic *s, __u32 id, void *pc)
+{
+	struct cuprobe_stack stack = {.id = id, .frames = 1, .count = 1};
+
+	stack.frame[0].pc = (__u64)pc;
+	stack.frame[0].kind = CUPROBE_FRAME_NATIVE;
+	synthetic_fire(s, CUPROBE_PROBE_stack, &stack, sizeof(stack), 1, 1000);
+}
+
+static const char *name_of(struct process *p, __u32 id)
+{
+	const struct symbol *symbol;
+	struct stack *stack;
+
+	assert_int_equal(process_stack(p, id, &stack), 0);
+	process_settle_stacks(p);
+	symbol = stack->frame[0]->symbol;
+	return symbol && symbol->count ? symbol->lines[symbol->count - 1].function : "";
+}
+
+/* What lives is looked up at the end, what is dead at once; what comes later is not forgotten. */
+static void a_recording_names_its_stacks(void **state)
+{
+	struct model *m;
+	struct symbolizer *s;
+	struct synthetic self = {.pid = (__u32)getpid(), .start_ns = 1, .now_ns = 1000};
+	struct synthetic dead = {.pid = 0x7ffffff, .start_ns = 1, .now_ns = 1000};
+
+	(void)state;
+	assert_int_equal(model_open(&m), 0);
+	self.target = dead.target = (struct synthetic_target){to_model, m};
+	assert_int_equal(symbolizer_open(&s, m, &(struct symbolizer_handler){apply_symbols, m}), 0);
+	fire_stack(&self, 1, address_of_caller());
+	fire_stack(&dead, 1, address_of_caller());
+	assert_int_equal(symbolizer_look(s), 0);
+	assert_string_equal(name_of(model_processes(m), 1), "");
+	fire_stack(&self, 2, (char *)gnu_get_libc_version + 1);
+	assert_int_equal(symbolizer_look(s), 0);
+	fire_stack(&self, 3, address_of_caller());
+	assert_int_equal(symbolizer_finish(s), 0);
+	assert_string_equal(name_of(model_processes(m), 1), "address_of_caller");
+	assert_string_equal(name_of(model_processes(m), 2), "gnu_get_libc_version");
+	assert_string_equal(name_of(model_processes(m), 3), "address_of_caller");
+	assert_string_equal(name_of(model_processes(m)->next, 1), "");
+	symbolizer_free(s);
+	model_free(m);
+}
+
 static void reads_perf_maps(void **state)
 {
 	static const char text[] = "1000 100 first\n2000 10 with spaces [x]\n\nnot a line\n"
@@ -128,6 +193,7 @@ int main(void)
 		cmocka_unit_test(names_functions_with_those_inlined_first),
 		cmocka_unit_test(says_nothing_of_what_is_nowhere),
 		cmocka_unit_test(knows_a_mapping_that_is_no_more),
+		cmocka_unit_test(a_recording_names_its_stacks),
 		cmocka_unit_test(reads_perf_maps),
 	};
 

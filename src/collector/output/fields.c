@@ -393,7 +393,8 @@ void event_name(struct event_name *n, const struct event *e, bool mangled)
 		if (e->pc_sample->kind == CUPROBE_PC_SAMPLES) {
 			text_name(n, e, e->pc_sample->function, mangled);
 			return;
-		} /* fall through */
+		}
+		__attribute__((fallthrough));
 	default:
 		end = put_made_name(n->room, e);
 		n->text = n->room;
