@@ -16,6 +16,7 @@
 #include "src/inject/cupti_release.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/flush.h"
+#include "src/inject/launch.h"
 #include "src/inject/ledger.h"
 #include "src/inject/notice.h"
 #include "src/inject/nvtx.h"
@@ -154,6 +155,20 @@ static __u32 code_apply(__u32 data, bool cuda_up)
 	return on;
 }
 
+/* Makes CUPTI show the calls that are wanted; returns the probes that are served. */
+static __u32 calls_apply(__u32 data)
+{
+	__u32 on = data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_launch);
+	__u8 classes = data & CUPROBE_PARCA_LAUNCHES ? CUPROBE_CALL_LAUNCHES : 0;
+
+	if (cuprobe_launch_apply(on))
+		classes = CUPROBE_CALL_ENQUEUES;
+	else
+		on = 0;
+	cuprobe_calls_show(classes);
+	return on;
+}
+
 /*
  * Makes CUPTI collect what is wanted, launches last: one that is told of has its kernels. Returns
  * the probes, of those that have a consumer, of which something is on.
@@ -163,7 +178,7 @@ static __u32 collection_apply(bool cuda_up)
 	__u32 data = collectable(), on = cuprobe_kinds_apply(data, cuda_up);
 
 	on |= code_apply(data, cuda_up);
-	cuprobe_calls_show_launches(data & CUPROBE_PARCA_LAUNCHES);
+	on |= calls_apply(data);
 	return on & cuprobe_outlet_wanted();
 }
 
@@ -215,7 +230,7 @@ static void release_begin(void)
 {
 	cuprobe_flush_periodic(false);
 	code_apply(0, true);
-	cuprobe_calls_show_launches(false);
+	calls_apply(0);
 	way = cuprobe_release_way();
 	if (cuprobe_pc_is_stuck())
 		way = CUPROBE_WAY_UNSUBSCRIBE;

@@ -28,6 +28,7 @@ struct cuprobe_subscriber_params {
 	X(EnableCallback, CUptiResult,                                                             \
 	  (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId))              \
 	X(EnableDomain, CUptiResult, (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain))     \
+	X(GetCallbackName, CUptiResult, (CUpti_CallbackDomain, uint32_t, const char **))           \
 	X(ActivityEnable, CUptiResult, (CUpti_ActivityKind))                                       \
 	X(ActivityDisable, CUptiResult, (CUpti_ActivityKind))                                      \
 	X(ActivityRegisterCallbacks, CUptiResult,                                                  \
@@ -42,6 +43,7 @@ struct cuprobe_subscriber_params {
 	X(Finalize, CUptiResult, (void))                                                           \
 	X(ActivityEnableAndDump, CUptiResult, (CUpti_ActivityKind))                                \
 	X(ActivityRegisterTimestampCallback, CUptiResult, (CUpti_TimestampCallbackFunc))           \
+	X(GetGraphNodeId, CUptiResult, (CUgraphNode, uint64_t *))                                  \
 	X(GetTimestamp, CUptiResult, (uint64_t *))                                                 \
 	X(ActivityGetNumDroppedRecords, CUptiResult, (CUcontext, uint32_t, size_t *))              \
 	X(ActivityConfigureUnifiedMemoryCounter, CUptiResult,                                      \
@@ -62,7 +64,6 @@ struct cuprobe_subscriber_params {
 	X(PCSamplingGetNumStallReasons, CUptiResult, (CUpti_PCSamplingGetNumStallReasonsParams *)) \
 	X(PCSamplingGetStallReasons, CUptiResult, (CUpti_PCSamplingGetStallReasonsParams *))       \
 	X(SetThreadIdType, CUptiResult, (CUpti_ActivityThreadIdType))                              \
-	X(GetCallbackName, CUptiResult, (CUpti_CallbackDomain, uint32_t, const char **))           \
 	X(GetResultString, CUptiResult, (CUptiResult, const char **))
 
 struct cuprobe_cupti_api {

@@ -7,6 +7,7 @@
 #include "src/inject/cupti_pc.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/cupti_session.h"
+#include "src/inject/graph_nodes.h"
 #include "src/inject/guard.h"
 #include "src/inject/notice.h"
 
@@ -44,10 +45,11 @@ void CUPTIAPI cuprobe_callback(void *user, CUpti_CallbackDomain domain, CUpti_Ca
 	if (!cuprobe_guard_enter(&guard))
 		return;
 	if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
-		due = cuprobe_calls_callback(domain, cbid, data);
+		due = cuprobe_calls_callback(domain, cbid, data, CUPROBE_REGISTERS_OF_CALLER());
 	} else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
 		cuprobe_module_callback(cbid, data);
 		cuprobe_pc_callback(cbid, data);
+		cuprobe_graph_nodes_callback(cbid, data, CUPROBE_REGISTERS_OF_CALLER());
 	}
 	cuprobe_guard_leave(&guard);
 	if (due)

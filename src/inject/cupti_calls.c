@@ -1,114 +1,132 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/cupti_calls.h"
 
-#include <linux/types.h>
+#include <stdatomic.h>
+#include <string.h>
 
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_release.h"
+#include "src/inject/graph_nodes.h"
+#include "src/inject/launch.h"
 #include "src/inject/parca_launch.h"
 
 #define CBIDS 1024u /* more than any CUPTI has */
 #define KERNEL CUPROBE_CALL_LAUNCHES_KERNEL
-#define GRAPH (CUPROBE_CALL_LAUNCHES_GRAPH | CUPROBE_CALL_USES_GRAPH)
+#define GRAPH CUPROBE_CALL_LAUNCHES_GRAPH
 #define WATCHED (CUPROBE_CALL_USES_GRAPH | CUPROBE_CALL_WAITS)
 
-/* By callback id, as in cupti_runtime_cbid.h; numbers that older headers have no name for. */
-static const __u8 runtime_calls[CBIDS] = {
-	[13] = KERNEL,			     /* cudaLaunch */
-	[211] = KERNEL,			     /* cudaLaunchKernel */
-	[213] = KERNEL,			     /* cudaLaunch_ptsz */
-	[214] = KERNEL,			     /* cudaLaunchKernel_ptsz */
-	[269] = KERNEL,			     /* cudaLaunchCooperativeKernel */
-	[270] = KERNEL,			     /* cudaLaunchCooperativeKernel_ptsz */
-	[272] = KERNEL,			     /* cudaLaunchCooperativeKernelMultiDevice */
-	[311] = CUPROBE_CALL_LAUNCHES_GRAPH, /* cudaGraphLaunch */
-	[312] = CUPROBE_CALL_LAUNCHES_GRAPH, /* cudaGraphLaunch_ptsz */
-	[430] = KERNEL,			     /* cudaLaunchKernelExC */
-	[431] = KERNEL,			     /* cudaLaunchKernelExC_ptsz */
-	[505] = KERNEL,			     /* __cudaLaunchKernel */
-	[506] = KERNEL,			     /* __cudaLaunchKernel_ptsz */
+struct named {
+	const char *begins; /* the rest is a version, a variant or a kind of memory */
+	__u8 classes;
 };
 
-/* As in cupti_driver_cbid.h. */
-static const __u8 driver_calls[CBIDS] = {
-	[115] = KERNEL, /* cuLaunch */
-	[116] = KERNEL, /* cuLaunchGrid */
-	[117] = KERNEL, /* cuLaunchGridAsync */
-	[307] = KERNEL, /* cuLaunchKernel */
-	[442] = KERNEL, /* cuLaunchKernel_ptsz */
-	[477] = KERNEL, /* cuLaunchCooperativeKernel */
-	[478] = KERNEL, /* cuLaunchCooperativeKernel_ptsz */
-	[480] = KERNEL, /* cuLaunchCooperativeKernelMultiDevice */
-	[514] = GRAPH,	/* cuGraphLaunch */
-	[515] = GRAPH,	/* cuGraphLaunch_ptsz */
-	[652] = KERNEL, /* cuLaunchKernelEx */
-	[653] = KERNEL, /* cuLaunchKernelEx_ptsz */
-	[CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate] = CUPROBE_CALL_USES_GRAPH,
-	[CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2] = CUPROBE_CALL_USES_GRAPH,
-	[CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags] = CUPROBE_CALL_USES_GRAPH,
-	[CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams] = CUPROBE_CALL_USES_GRAPH,
-	[CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams_ptsz] = CUPROBE_CALL_USES_GRAPH,
-	[CUPTI_DRIVER_TRACE_CBID_cuGraphUpload] = CUPROBE_CALL_USES_GRAPH,
-	[CUPTI_DRIVER_TRACE_CBID_cuGraphUpload_ptsz] = CUPROBE_CALL_USES_GRAPH,
-	[CUPTI_DRIVER_TRACE_CBID_cuCtxSynchronize] = CUPROBE_CALL_WAITS,
-	[CUPTI_DRIVER_TRACE_CBID_cuEventSynchronize] = CUPROBE_CALL_WAITS,
-	[CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize] = CUPROBE_CALL_WAITS,
-	[CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize_ptsz] = CUPROBE_CALL_WAITS,
-	[CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2] = CUPROBE_CALL_WAITS,
-	[CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoH_v2_ptds] = CUPROBE_CALL_WAITS,
+static const struct named named[] = {
+	{"cudaLaunchHostFunc", 0}, /* runs on the CPU */
+	{"cuLaunchHostFunc", 0},
+	{"cudaLaunch", KERNEL},
+	{"__cudaLaunch", KERNEL},
+	{"cuLaunch", KERNEL},
+	{"cudaGraphLaunch", GRAPH},
+	{"cuGraphLaunch", GRAPH | CUPROBE_CALL_USES_GRAPH},
+	{"cuGraphInstantiate", CUPROBE_CALL_USES_GRAPH},
+	{"cuGraphUpload", CUPROBE_CALL_USES_GRAPH},
+	{"cuCtxSynchronize", CUPROBE_CALL_WAITS},
+	{"cuEventSynchronize", CUPROBE_CALL_WAITS},
+	{"cuStreamSynchronize", CUPROBE_CALL_WAITS},
+	{"cuMemcpyDtoHAsync", CUPROBE_CALL_COPIES},
+	{"cuMemcpyDtoH", CUPROBE_CALL_COPIES | CUPROBE_CALL_WAITS},
+	{"cuMemcpy", CUPROBE_CALL_COPIES},
+	{"cuMemset", CUPROBE_CALL_COPIES},
+	{"cudaMemcpy", CUPROBE_CALL_COPIES},
+	{"cudaMemset", CUPROBE_CALL_COPIES},
 };
+
+static const CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_RUNTIME_API,
+					       CUPTI_CB_DOMAIN_DRIVER_API};
+
+#define DOMAINS (sizeof(domains) / sizeof(domains[0]))
+
+/* By domain as above and callback id; written before the first callback. */
+static _Atomic __u8 classes_of[DOMAINS][CBIDS];
 
 static CUpti_SubscriberHandle subscriber;
 static __u8 shown; /* classes */
 
-/* Also called for a call that began before what shows it was switched off. */
-bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
-			    const CUpti_CallbackData *call)
+__u8 cuprobe_calls_classes(const char *name)
 {
-	const __u8 *calls = domain == CUPTI_CB_DOMAIN_DRIVER_API ? driver_calls : runtime_calls;
-	__u8 class = cbid < CBIDS ? calls[cbid] : 0;
-
-	if (class & CUPROBE_CALL_LAUNCHES)
-		cuprobe_parca_launch(domain, cbid, call, class & CUPROBE_CALL_LAUNCHES_GRAPH);
-	return cuprobe_release_call(call, class & CUPROBE_CALL_USES_GRAPH);
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		if (!strncmp(name, named[i].begins, strlen(named[i].begins)))
+			return named[i].classes;
+	}
+	return 0;
 }
 
-/* Ids that this version of CUPTI does not have are refused, which does no harm. */
-static void domain_show(CUpti_CallbackDomain domain, const __u8 *calls, __u8 classes, bool on)
+static __u8 call_classes(size_t domain, CUpti_CallbackId cbid)
 {
-	for (CUpti_CallbackId cbid = 0; cbid < CBIDS; cbid++) {
-		if (calls[cbid] & classes)
-			cuprobe_cupti.EnableCallback(on, subscriber, domain, cbid);
+	return cbid < CBIDS ? atomic_load_explicit(&classes_of[domain][cbid], memory_order_relaxed)
+			    : 0;
+}
+
+static void domain_learn(size_t domain)
+{
+	for (CUpti_CallbackId cbid = 1; cbid < CBIDS; cbid++) {
+		const char *name = NULL;
+
+		if (cuprobe_cupti.GetCallbackName(domains[domain], cbid, &name) == CUPTI_SUCCESS &&
+		    name)
+			atomic_store_explicit(&classes_of[domain][cbid],
+					      cuprobe_calls_classes(name), memory_order_relaxed);
 	}
 }
 
-static void show(void)
+/* Also called for a call that began before what shows it was switched off. */
+bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
+			    const CUpti_CallbackData *call, struct cuprobe_registers at)
 {
-	domain_show(CUPTI_CB_DOMAIN_DRIVER_API, driver_calls, shown, true);
-	domain_show(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_calls, shown & CUPROBE_CALL_LAUNCHES,
-		    true);
+	__u8 classes = call_classes(domain == CUPTI_CB_DOMAIN_DRIVER_API, cbid);
+
+	if (classes & CUPROBE_CALL_USES_GRAPH)
+		cuprobe_graph_nodes_call(call);
+	if (classes & CUPROBE_CALL_ENQUEUES)
+		cuprobe_launch_call(domain, cbid, call, at);
+	if (classes & CUPROBE_CALL_LAUNCHES)
+		cuprobe_parca_launch(domain, cbid, call, classes & CUPROBE_CALL_LAUNCHES_GRAPH);
+	return cuprobe_release_call(call, classes & CUPROBE_CALL_USES_GRAPH);
+}
+
+static void domain_show(size_t domain, __u8 now_shown)
+{
+	for (CUpti_CallbackId cbid = 1; cbid < CBIDS; cbid++) {
+		__u8 classes = call_classes(domain, cbid);
+
+		if (!(classes & now_shown) != !(classes & shown))
+			cuprobe_cupti.EnableCallback((classes & now_shown) != 0, subscriber,
+						     domains[domain], cbid);
+	}
+}
+
+static void show(__u8 now_shown)
+{
+	for (size_t domain = 0; domain < DOMAINS && now_shown != shown; domain++)
+		domain_show(domain, now_shown);
+	shown = now_shown;
 }
 
 void cuprobe_calls_begin(CUpti_SubscriberHandle of)
 {
+	static bool learned;
+
 	subscriber = of;
-	shown = WATCHED;
-	show();
+	for (size_t domain = 0; domain < DOMAINS && !learned; domain++)
+		domain_learn(domain);
+	learned = true;
+	shown = 0;
+	show(WATCHED);
 }
 
-void cuprobe_calls_show_launches(bool on)
+void cuprobe_calls_show(__u8 classes)
 {
-	__u8 now_shown = on ? WATCHED | CUPROBE_CALL_LAUNCHES : WATCHED;
-
-	if (now_shown == shown)
-		return;
-	if (!on) {
-		domain_show(CUPTI_CB_DOMAIN_DRIVER_API, driver_calls, CUPROBE_CALL_LAUNCHES, false);
-		domain_show(CUPTI_CB_DOMAIN_RUNTIME_API, runtime_calls, CUPROBE_CALL_LAUNCHES,
-			    false);
-	}
-	shown = now_shown;
-	show();
+	show(WATCHED | classes);
 }
 
 CUptiResult cuprobe_calls_show_all(bool on)
@@ -116,8 +134,11 @@ CUptiResult cuprobe_calls_show_all(bool on)
 	CUptiResult driver = cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
 	CUptiResult runtime =
 		cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
+	__u8 again = shown;
 
-	if (!on)
-		show();
+	if (!on) {
+		shown = 0;
+		show(again);
+	}
 	return driver == CUPTI_SUCCESS ? CUPTI_SUCCESS : runtime;
 }

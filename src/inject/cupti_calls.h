@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The application's CUDA calls that CUPTI shows us, before and after each, on the thread that makes
- * it. Switching belongs to the control thread.
+ * it. What a call does is told by its name, so that no variant of any version is missing. Switching
+ * belongs to the control thread.
  */
 #ifndef CUPROBE_INJECT_CUPTI_CALLS_H
 #define CUPROBE_INJECT_CUPTI_CALLS_H
@@ -9,27 +10,36 @@
 #include <cupti.h>
 #include <stdbool.h>
 
+#include <linux/types.h>
+
+#include "src/inject/unwind_machine.h"
+
 /* What a call does; bits. */
 enum cuprobe_call_class {
 	CUPROBE_CALL_LAUNCHES_KERNEL = 1,
 	CUPROBE_CALL_LAUNCHES_GRAPH = 2,
-	CUPROBE_CALL_USES_GRAPH = 4, /* makes one ready, or launches one */
-	CUPROBE_CALL_WAITS = 8,	     /* may last for long */
+	CUPROBE_CALL_USES_GRAPH = 4, /* makes one ready, or launches one; the driver's */
+	CUPROBE_CALL_WAITS = 8,	     /* may last for long; the driver's */
+	CUPROBE_CALL_COPIES = 16,    /* copies or sets memory */
 };
 #define CUPROBE_CALL_LAUNCHES (CUPROBE_CALL_LAUNCHES_KERNEL | CUPROBE_CALL_LAUNCHES_GRAPH)
+#define CUPROBE_CALL_ENQUEUES (CUPROBE_CALL_LAUNCHES | CUPROBE_CALL_COPIES)
+
+/* The classes of a call by the name that CUPTI has for it. */
+__u8 cuprobe_calls_classes(const char *name);
 
 /*
- * For every call of the driver or the runtime that is shown. True when it is the one that has to
- * finalise CUPTI, see cuprobe_release_call().
+ * For every call of the driver or the runtime that is shown; `at` is where it is shown from. True
+ * when it is the one that has to finalise CUPTI, see cuprobe_release_call().
  */
 bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
-			    const CUpti_CallbackData *call);
+			    const CUpti_CallbackData *call, struct cuprobe_registers at);
 
 /* A subscription begins: the driver's calls that use graphs or wait are shown until it ends. */
 void cuprobe_calls_begin(CUpti_SubscriberHandle of);
 
-/* Whether those that launch kernels and graphs are shown too. */
-void cuprobe_calls_show_launches(bool on);
+/* Which other classes are shown too. */
+void cuprobe_calls_show(__u8 classes);
 
 /* Whether all are; what was shown before is shown after it. */
 CUptiResult cuprobe_calls_show_all(bool on);

@@ -20,7 +20,7 @@
 	(BIT(kernel) | BIT(graph) | BIT(memcpy) | BIT(memset) | BIT(memory) | BIT(sync) |          \
 	 BIT(api) | BIT(unified_memory) | BIT(overhead))
 /* What is told of contexts and devices serves these too. */
-#define ALL_PROBES (DATA_PROBES | BIT(module) | BIT(pc_sample))
+#define ALL_PROBES (DATA_PROBES | BIT(module) | BIT(pc_sample) | BIT(launch))
 
 const __u32 cuprobe_kinds_probes = ALL_PROBES;
 

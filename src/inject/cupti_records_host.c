@@ -60,7 +60,7 @@ static __u32 api_name(__u32 domain, __u32 cbid)
 
 	if (cbid >= 2048)
 		return 0;
-	if (!names[domain][cbid] && cuprobe_decoding.cupti_alive && cuprobe_cupti.GetCallbackName) {
+	if (!names[domain][cbid] && cuprobe_decoding.cupti_alive) {
 		cuprobe_cupti.GetCallbackName(domain, cbid, &name);
 		names[domain][cbid] = cuprobe_strings_id(name);
 	}

@@ -37,6 +37,7 @@ struct cuprobe_env {
 	__u32 pc_buffer_mb; /* of CUPTI's, for each context */
 	__u32 pc_window_ms; /* serialized: sampled for so long ... */
 	__u32 pc_every_ms;  /* ... once in so long */
+	__u32 stack_budget; /* percent of a launching thread's time */
 	__u32 disable;
 	/* Launches a second of one thread that are told through parcagpu, in thousandths. */
 	__u32 parca_rate, parca_graph_rate;

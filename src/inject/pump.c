@@ -14,6 +14,7 @@
 #include "src/inject/cupti_pc.h"
 #include "src/inject/cupti_session.h"
 #include "src/inject/info.h"
+#include "src/inject/launch.h"
 #include "src/inject/ledger.h"
 #include "src/inject/nvtx.h"
 #include "src/inject/outlet.h"
@@ -24,6 +25,7 @@
 #include "src/inject/pool.h"
 #include "src/inject/process.h"
 #include "src/inject/queue.h"
+#include "src/inject/stacks.h"
 #include "src/inject/status.h"
 #include "src/inject/strings.h"
 #include "src/inject/thread.h"
@@ -63,6 +65,7 @@ static struct replay replays[] = {
 	NATIVE(string, cuprobe_strings_replay),
 	NATIVE(info, cuprobe_info_replay),
 	NATIVE(module, cuprobe_module_replay),
+	NATIVE(stack, cuprobe_stacks_replay),
 	NATIVE(status, cuprobe_status_replay),
 	PARCA(error, cuprobe_parca_errors_replay),
 	PARCA(cubin_loaded, cuprobe_parca_cubins_replay),
@@ -219,6 +222,7 @@ static void drain_finish(__u32 ticket)
 		dropped_count();
 		cuprobe_gate_leave();
 	}
+	cuprobe_launch_pump();
 	nvtx_drain();
 	cuprobe_parca_nvtx_pump(true);
 	cuprobe_batch_fire_aged(~0ull);
@@ -240,6 +244,7 @@ static void pump_round(void)
 	cuprobe_pc_pump(now);
 	buffers_decode();
 	cuprobe_parca_kernels_fire();
+	cuprobe_launch_pump();
 	nvtx_left = cuprobe_nvtx_pump();
 	cuprobe_parca_nvtx_pump(false);
 	second_pass(now);
@@ -256,6 +261,8 @@ static __u64 sleep_ns(void)
 		return 10 * MS;
 	if (cuprobe_nvtx_busy())
 		return CUPROBE_NVTX_PERIOD_NS;
+	if (cuprobe_launch_busy())
+		return CUPROBE_LAUNCH_PERIOD_NS;
 	return cuprobe_outlet_wanted() || cuprobe_parcagpu->attached() ? 50 * MS : FOREVER;
 }
 

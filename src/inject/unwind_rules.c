@@ -10,10 +10,12 @@ struct cuprobe_rule_slot cuprobe_rules[1 << CUPROBE_RULES_SETS_LOG][CUPROBE_RULE
 atomic_uint cuprobe_rules_generation;
 _Atomic __u64 cuprobe_rules_unloads;
 
-/* What follows, and writing rules, is done inside dl_iterate_phdr(): the loader's lock protects it.
+/*
+ * What follows, and writing rules, is done inside dl_iterate_phdr(): the loader's lock protects it.
+ * Atomic, for it is a lock that tools cannot see.
  */
-static __u64 known_loads;
-static unsigned int next_victim;
+static _Atomic __u64 known_loads;
+static atomic_uint next_victim;
 
 struct question {
 	__u64 address;
@@ -33,7 +35,8 @@ static void slot_write(struct cuprobe_rule_slot *slot, __u64 address, struct cup
 static void rule_keep(const struct question *q)
 {
 	struct cuprobe_rule_slot *set = cuprobe_rules_set(q->address);
-	struct cuprobe_rule_slot *slot = &set[next_victim++ % CUPROBE_RULES_WAYS];
+	unsigned int victim = atomic_fetch_add_explicit(&next_victim, 1, memory_order_relaxed);
+	struct cuprobe_rule_slot *slot = &set[victim % CUPROBE_RULES_WAYS];
 
 	for (int way = 0; way < CUPROBE_RULES_WAYS; way++) {
 		if (!atomic_load_explicit(&set[way].address, memory_order_relaxed))
@@ -68,9 +71,10 @@ static void modules_look(const struct dl_phdr_info *module)
 {
 	__u64 unloads = atomic_load_explicit(&cuprobe_rules_unloads, memory_order_relaxed);
 
-	if (module->dlpi_adds == known_loads && module->dlpi_subs == unloads)
+	if (module->dlpi_adds == atomic_load_explicit(&known_loads, memory_order_relaxed) &&
+	    module->dlpi_subs == unloads)
 		return;
-	known_loads = module->dlpi_adds;
+	atomic_store_explicit(&known_loads, module->dlpi_adds, memory_order_relaxed);
 	atomic_store_explicit(&cuprobe_rules_unloads, module->dlpi_subs, memory_order_relaxed);
 	rules_forget(module->dlpi_subs != unloads);
 }

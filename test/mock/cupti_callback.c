@@ -333,6 +333,33 @@ static void tool_launch(const struct mock_launch *launch)
 	pending_add(launch);
 }
 
+static CUgraphNodeType node_type(const struct CUgraphNode_st *node)
+{
+	switch (node->op.kind) {
+	case MOCK_KERNEL:
+		return CU_GRAPH_NODE_TYPE_KERNEL;
+	case MOCK_SET:
+		return CU_GRAPH_NODE_TYPE_MEMSET;
+	default:
+		return CU_GRAPH_NODE_TYPE_MEMCPY;
+	}
+}
+
+static void tool_node(struct CUgraphNode_st *node, struct CUgraphNode_st *original)
+{
+	CUpti_GraphData data = {
+		.graph = node->graph,
+		.originalGraph = original ? original->graph : NULL,
+		.node = node,
+		.originalNode = original,
+		.nodeType = node_type(node),
+	};
+
+	callback_resource(original ? CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED
+				   : CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
+			  NULL, NULL, &data);
+}
+
 static void tool_initialized(void)
 {
 	if (activity_wanted(CUPTI_ACTIVITY_KIND_DEVICE))
@@ -350,6 +377,7 @@ const struct mock_tools cupti_tools = {
 	.initialized = tool_initialized,
 	.enter = call_enter,
 	.exit = call_exit,
+	.node = tool_node,
 	.instantiated = hazard_instantiated,
 	.launch = tool_launch,
 	.sync = tool_sync,

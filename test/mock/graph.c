@@ -31,6 +31,11 @@ MOCK_EXPORT CUresult CUDAAPI cuGraphCreate(CUgraph *phGraph, unsigned int flags)
 }
 
 /* As with the real driver a node's id has the id of its graph in the upper half. */
+static uint64_t node_number(uint32_t graph_id)
+{
+	return (uint64_t)graph_id << 32 | (atomic_fetch_add(&last_node_id, 1) + 1);
+}
+
 CUresult graph_append(CUgraph graph, const struct mock_op *op, CUgraphNode *ret_node)
 {
 	CUgraphNode node = calloc(1, sizeof(*node));
@@ -39,7 +44,7 @@ CUresult graph_append(CUgraph graph, const struct mock_op *op, CUgraphNode *ret_
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	node->graph = graph;
 	node->op = *op;
-	node->op.node_id = (uint64_t)graph->id << 32 | (atomic_fetch_add(&last_node_id, 1) + 1);
+	node->op.node_id = node_number(graph->id);
 	node->op.duration_ns = gpu_vary(op->duration_ns, node->op.node_id);
 	if (graph->last)
 		graph->last->next = node;
@@ -47,6 +52,8 @@ CUresult graph_append(CUgraph graph, const struct mock_op *op, CUgraphNode *ret_
 		graph->nodes = node;
 	graph->last = node;
 	graph->node_count++;
+	if (call_tools())
+		call_tools()->node(node, NULL);
 	if (ret_node)
 		*ret_node = node;
 	return CUDA_SUCCESS;
@@ -100,6 +107,19 @@ MOCK_EXPORT CUresult CUDAAPI cuGraphDestroy(CUgraph hGraph)
 	return DRIVER_END(graph_destroy(hGraph));
 }
 
+/* What can be launched is a copy, and its nodes are told as new ones and then as copies. */
+static struct mock_op node_copy(struct CUgraphNode_st *node)
+{
+	struct CUgraphNode_st copy = *node;
+
+	copy.op.node_id = node_number(node->graph->id);
+	if (call_tools()) {
+		call_tools()->node(&copy, NULL);
+		call_tools()->node(&copy, node);
+	}
+	return copy.op;
+}
+
 static CUresult graph_instantiate(CUgraphExec *ret_exec, CUgraph graph)
 {
 	CUgraphExec exec;
@@ -114,7 +134,7 @@ static CUresult graph_instantiate(CUgraphExec *ret_exec, CUgraph graph)
 	exec->alive = true;
 	for (CUgraphNode node = graph->nodes; node; node = node->next) {
 		exec->duration_ns += node->op.duration_ns;
-		exec->ops[exec->op_count++] = node->op;
+		exec->ops[exec->op_count++] = node_copy(node);
 	}
 	truth_graph(exec);
 	if (call_tools())

@@ -189,6 +189,7 @@ struct mock_tools {
 	void (*initialized)(void); /* cuInit is done */
 	void (*enter)(struct mock_call *call);
 	void (*exit)(struct mock_call *call);
+	void (*node)(struct CUgraphNode_st *node, struct CUgraphNode_st *original);
 	void (*instantiated)(struct CUgraphExec_st *exec);
 	void (*launch)(const struct mock_launch *launch);
 	void (*sync)(const struct mock_sync *sync);

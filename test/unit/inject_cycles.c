@@ -25,6 +25,9 @@ static __u32 probes_of(unsigned int cycle)
 {
 	__u32 data = 1u << cycle % 9 | 1u << cycle / 3 % 9;
 
+	if (cycle % 4 > 1)
+		data |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_launch) |
+			CUPROBE_PROBE_BIT(CUPROBE_PROBE_stack);
 	return data | (cycle & 1 ? 0x51 : 0) | CUPROBE_METADATA_PROBES;
 }
 
