@@ -17,7 +17,9 @@
 struct cuprobe_budget {
 	__u64 window_ns; /* when the window of launches that is counted began */
 	__u64 random;
+	__s64 saved_ns; /* of the share, for a burst of launches; negative: overdrawn */
 	__u32 launches; /* in this window */
+	__u32 stacks;	/* of them */
 	__u32 chance;	/* in 1/65536; changes between windows only */
 	__u32 cost_ns;	/* of a stack, as measured lately; 0 not yet */
 };

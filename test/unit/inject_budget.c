@@ -52,6 +52,15 @@ static void all_launches_get_a_stack_that_is_cheap(void **state)
 	assert_int_equal(r.weights, r.launches * CUPROBE_LAUNCH_WEIGHT_ONE);
 }
 
+static void a_burst_is_paid_for_by_what_was_saved(void **state)
+{
+	struct run r = {.launches = 2000, .gap_ns = 4000, .cost_ns = 1000, .percent = 5};
+
+	(void)state;
+	run(&r);
+	assert_int_equal(r.stacks, r.launches);
+}
+
 static void with_all_of_the_time_all_get_one(void **state)
 {
 	struct run r = {.launches = 100000, .gap_ns = 10, .cost_ns = 2000, .percent = 100};
@@ -107,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_launches_get_a_stack_that_is_cheap),
+		cmocka_unit_test(a_burst_is_paid_for_by_what_was_saved),
 		cmocka_unit_test(with_all_of_the_time_all_get_one),
 		cmocka_unit_test(stacks_take_no_more_than_their_share),
 		cmocka_unit_test(weights_stand_for_all_launches),
