@@ -3,7 +3,8 @@
 """Runs every cell of the overhead table in turns; see bench-gpu.sh.
 
 Cells: bare; loaded (the library, nobody attached); kernel, graph, default (recorded from the
-start), pc (PC samples); late-* (attached while it runs); after (the last consumer left, and CUPTI is given back);
+start), native, python (kernels with the stacks of their launches), pc (PC samples); late-* (attached while it
+runs); after (the last consumer left, and CUPTI is given back);
 floor-* (CUPTI alone, buffers thrown away); profiler (torch.profiler, the PyTorch load only). A round
 visits every cell once; a ratio is taken within a round, and the table shows the median and the
 range of the rounds.
@@ -23,7 +24,10 @@ LOWER_IS_BETTER = ("_ns",)
 KERNEL = ["--kinds", "kernel"]  # each node of a graph too
 GRAPH = ["--kinds", "kernel,graph"]
 SAMPLED = ["--kinds", "pc_sample"]
-RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED}
+NATIVE = KERNEL + ["--stacks=native"]
+PYTHON = KERNEL + ["--stacks=python"]
+RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED, "native": NATIVE,
+            "python": PYTHON}
 FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph",
           "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead", "floor-pc": "pc_sample"}
 SETTLE_S = 1.2  # from starting `record -p` until collection is surely on
@@ -41,6 +45,8 @@ GOALS = (
     ("loaded", "bare", "graph_per_s", 0.995),
     ("after", "bare", "graph_per_s", 0.995),
     ("graph", "bare", "graph_per_s", 0.99),
+    ("native", "late-kernel", "eager_per_s", 0.93),
+    ("python", "late-kernel", "eager_per_s", 0.93),
 )
 
 
@@ -222,7 +228,8 @@ class Bench:
         return servers
 
     def llm_attached(self, server, number, mode):
-        for cell, options in (("late-kernel", KERNEL), ("default", [])):
+        for cell, options in (("late-kernel", KERNEL), ("native", NATIVE), ("python", PYTHON),
+                              ("default", [])):
             if cell in self.args.skip:
                 continue
             recorder = self.attach(server.process.pid, options)
@@ -323,7 +330,7 @@ def main():
     args.dist = os.path.abspath(args.dist)
     if args.quick:
         args.rounds, args.budget = min(args.rounds, 2), min(args.budget, 120)
-        args.skip += ["default", "floor-default", "pc", "floor-pc"]
+        args.skip += ["default", "floor-default", "native", "pc", "floor-pc"]
     bench = Bench(args)
     bench.run()
     print(table(bench.results))
