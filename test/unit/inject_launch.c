@@ -225,7 +225,7 @@ static void threads_with_small_stacks_are_followed(void **state)
 	(void)state;
 	seen_forget();
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 32768); /* the simulator needs more than the 16 KB */
+	pthread_attr_setstacksize(&attr, 16384);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], &attr, thread_launch, NULL), 0);
 	for (int i = 0; i < THREADS; i++)
