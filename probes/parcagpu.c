@@ -19,6 +19,21 @@ ONE_SITE void fire_cuda_correlation(__u32 correlation, __s32 cbid, const char *n
 	STAP_PROBE3(parcagpu, cuda_correlation, correlation, cbid, name);
 }
 
+ONE_SITE void fire_gpu_config(__u32 device, __u32 factor, __u32 clock_khz, __u32 multiprocessors)
+{
+	STAP_PROBE4(parcagpu, gpu_config, device, factor, clock_khz, multiprocessors);
+}
+
+ONE_SITE void fire_pc_sample_batch(const struct parcagpu_pc *const *records, __u32 count)
+{
+	STAP_PROBE2(parcagpu, pc_sample_batch, records, count);
+}
+
+ONE_SITE void fire_stall_reason_map(const char *names, __u32 count)
+{
+	STAP_PROBE2(parcagpu, stall_reason_map, names, count);
+}
+
 /* bpftrace 0.17 has no names for the last two on x86-64: scripts ask for the registers. */
 #ifdef __x86_64__
 #define IN_REGISTER(name) __asm__(name)
@@ -28,9 +43,11 @@ ONE_SITE void fire_cuda_correlation(__u32 correlation, __s32 cbid, const char *n
 
 ONE_SITE void fire_kernel_executed(const struct parcagpu_kernel *k)
 {
-	register __u64 graph_node IN_REGISTER("r10") = k->graph_node_id;
-	register const char *name IN_REGISTER("r11") = k->name;
+	register __u64 graph_node IN_REGISTER("r10");
+	register const char *name IN_REGISTER("r11");
 
+	graph_node = k->graph_node_id;
+	name = k->name;
 	STAP_PROBE8(parcagpu, kernel_executed, k->start_ns, k->end_ns, k->correlation, k->device,
 		    k->stream, k->graph_id, graph_node, name);
 }
@@ -83,4 +100,7 @@ const struct parcagpu cuprobe_parcagpu_usdt = {
 	.error = fire_error,
 	.nvtx_event_batch = fire_nvtx_event_batch,
 	.nvtx_resource_name = fire_nvtx_resource_name,
+	.gpu_config = fire_gpu_config,
+	.pc_sample_batch = fire_pc_sample_batch,
+	.stall_reason_map = fire_stall_reason_map,
 };

@@ -9,6 +9,10 @@ provider parcagpu {
 	probe cubin_loaded(unsigned long crc, const char *cubin, unsigned long bytes);
 	probe cubin_unloaded(unsigned long crc);
 	probe error(int code, const char *message, const char *component);
+	probe gpu_config(unsigned int device, unsigned int factor, unsigned int clock_khz,
+			 unsigned int multiprocessors);
 	probe nvtx_event_batch(const void **events, unsigned int count);
 	probe nvtx_resource_name(unsigned int kind, unsigned long id, const char *name);
+	probe pc_sample_batch(const void **records, unsigned int count);
+	probe stall_reason_map(const char *names, unsigned int count);
 };

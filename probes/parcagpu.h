@@ -15,8 +15,11 @@
 	X(cubin_loaded)                                                                            \
 	X(cubin_unloaded)                                                                          \
 	X(error)                                                                                   \
+	X(gpu_config)                                                                              \
 	X(nvtx_event_batch)                                                                        \
-	X(nvtx_resource_name)
+	X(nvtx_resource_name)                                                                      \
+	X(pc_sample_batch)                                                                         \
+	X(stall_reason_map)
 
 enum parcagpu_probe_id {
 #define PARCAGPU_PROBE_ID(name) PARCAGPU_##name,
@@ -66,6 +69,32 @@ _Static_assert(sizeof(struct parcagpu_nvtx) == 56, "what consumers read");
 
 #define PARCAGPU_NVTX_BATCH 256 /* events in one firing of `nvtx_event_batch`, at most */
 
+struct parcagpu_stall {
+	__u32 reason; /* place in the map */
+	__u32 samples;
+};
+
+#define PARCAGPU_STALLS 64 /* read at every record, however many it has */
+
+/* Samples of one instruction as `pc_sample_batch` carries them: CUPTI's record since 12.4. */
+struct parcagpu_pc {
+	__u64 size;
+	__u64 crc; /* of the cubin */
+	__u64 pc_offset;
+	__u32 function_index;
+	__u32 reserved;
+	const char *function;
+	__u64 stall_count;
+	const struct parcagpu_stall *stalls;
+	__u32 correlation; /* of the launch; 0 not known */
+	__u32 padding;
+};
+_Static_assert(sizeof(struct parcagpu_pc) == 64, "CUPTI's layout");
+
+#define PARCAGPU_PC_BATCH 256	 /* records in one firing of `pc_sample_batch`, of 1024 allowed */
+#define PARCAGPU_REASON_BYTES 64 /* of one name in the map, padded with zeroes */
+#define PARCAGPU_REASONS 64	 /* in the map, which is read whole */
+
 enum parcagpu_resource {
 	PARCAGPU_RESOURCE_THREAD = 1, /* by thread id */
 	PARCAGPU_RESOURCE_STREAM = 2, /* by the handle that the application named it by */
@@ -94,6 +123,11 @@ struct parcagpu {
 	/* An array as that of activity_batch. */
 	void (*nvtx_event_batch)(const struct parcagpu_nvtx *const *events, __u32 count);
 	void (*nvtx_resource_name)(__u32 kind, __u64 id, const char *name);
+	/* Nanoseconds between samples: 2^factor * 10^6 / clock_khz. */
+	void (*gpu_config)(__u32 device, __u32 factor, __u32 clock_khz, __u32 multiprocessors);
+	void (*pc_sample_batch)(const struct parcagpu_pc *const *records, __u32 count);
+	/* PARCAGPU_REASONS names of PARCAGPU_REASON_BYTES, `count` of which mean something. */
+	void (*stall_reason_map)(const char *names, __u32 count);
 };
 
 extern const struct parcagpu cuprobe_parcagpu_usdt;

@@ -24,6 +24,8 @@
 #define SECOND 1000000000ull
 #define FOREVER (3600 * SECOND)
 #define CONTEXTS 64
+#define SAMPLES_MOST 1000000ull /* of one window, so that nothing overflows */
+#define PAUSE_MOST_NS (10 * SECOND)
 #define ROOM_PCS 2048u
 #define DRAIN_NS (100 * MS)
 #define FAILURES 5  /* calls in a row until a context is set up anew */
@@ -293,6 +295,27 @@ static void contexts_window(bool open)
 	}
 }
 
+/*
+ * How long no window is open: as the settings say, or so long that with as many samples as the last
+ * windows gave their rate is what parcagpu's consumers want.
+ */
+static __u64 pause_for(__u64 window_ns, __u64 every_ns)
+{
+	__u64 samples = 0, rate = cuprobe_env.parca_pc_rate;
+
+	for (int i = 0; i < CONTEXTS; i++) {
+		samples += contexts[i].measured_samples;
+		contexts[i].measured_samples = 0;
+	}
+	if (samples > SAMPLES_MOST)
+		samples = SAMPLES_MOST;
+	if (samples && rate && rate != CUPROBE_RATE_UNSET) {
+		every_ns = samples * 1000 * SECOND / rate;
+		every_ns = every_ns < PAUSE_MOST_NS ? every_ns : PAUSE_MOST_NS;
+	}
+	return every_ns > window_ns ? every_ns - window_ns : MS;
+}
+
 /* Whatever happens meanwhile: a window that was opened is closed when its time is over. */
 static __u64 window_turn(void)
 {
@@ -301,9 +324,7 @@ static __u64 window_turn(void)
 
 	open = !open && on;
 	contexts_window(open);
-	if (open)
-		return window_ns;
-	return every_ns > window_ns ? every_ns - window_ns : MS;
+	return open ? window_ns : pause_for(window_ns, every_ns);
 }
 
 static __u64 sampling_turn(void)

@@ -7,6 +7,7 @@
 #include "src/inject/cupti_pc.h"
 #include "src/inject/info.h"
 #include "src/inject/outlet.h"
+#include "src/inject/parca_pc.h"
 #include "src/inject/pc_ring.h"
 #include "src/inject/strings.h"
 
@@ -64,6 +65,8 @@ void cuprobe_pc_pump(__u64 now_ns)
 		return;
 	cuprobe_strings_period_begin();
 	do {
+		if (cuprobe_parca_pc(&item))
+			continue;
 		switch (item.item) {
 		case CUPROBE_PC_ITEM_REASON:
 			reason_publish(&item);

@@ -66,6 +66,11 @@ static const struct setting settings[] = {
 	NUMBER("CUPROBE_DISABLE", disable, 0, 0, 1),
 	RATE("PARCAGPU_RATE_LIMIT", parca_rate, 100),
 	RATE("PARCAGPU_GRAPH_RATE_LIMIT", parca_graph_rate, 20),
+	{"PARCAGPU_PC_SAMPLING_RATE", SETTING_RATE, &cuprobe_env.parca_pc_rate, CUPROBE_RATE_UNSET,
+	 0, CUPROBE_RATE_UNLIMITED, "a number"},
+	NUMBER("PARCAGPU_SAMPLING_FACTOR", parca_pc_factor, 20, 5, 31),
+	{"PARCAGPU_PC_HW_BUFFER_MB", SETTING_NUMBER, &cuprobe_env.parca_pc_buffer_mb, 0, 1, 4096,
+	 "1 to 4096"},
 	{"PARCAGPU_DEBUG", SETTING_SWITCH, &cuprobe_env.parca_debug, 0, 0, 1, "0 or 1"},
 };
 
@@ -229,6 +234,20 @@ static void debug_apply(void)
 	cuprobe_env.log_level = 4;
 }
 
+/*
+ * Parca's consumer needs the launch of each sample, which serialised kernels alone have, and takes
+ * the first period that it hears of for all.
+ */
+static void parca_pc_apply(void)
+{
+	if (cuprobe_env.parca_pc_rate == CUPROBE_RATE_UNSET)
+		return;
+	cuprobe_env.pc_mode = CUPROBE_PC_SETTING_SERIALIZED;
+	cuprobe_env.pc_period = cuprobe_env.parca_pc_factor;
+	if (cuprobe_env.parca_pc_buffer_mb)
+		cuprobe_env.pc_buffer_mb = cuprobe_env.parca_pc_buffer_mb;
+}
+
 void cuprobe_env_read(char *const *environment,
 		      void (*complain)(const char *name, const char *value, const char *allowed))
 {
@@ -240,6 +259,7 @@ void cuprobe_env_read(char *const *environment,
 			entry_read(*entry, complain);
 	}
 	debug_apply();
+	parca_pc_apply();
 	cuprobe_env.rank = launcher_number(environment, rank_names, 4);
 	cuprobe_env.world_size = launcher_number(environment, world_names, 4);
 }

@@ -19,6 +19,7 @@ enum cuprobe_release {
 };
 
 #define CUPROBE_RATE_UNLIMITED 1000000000u /* and whatever is above it */
+#define CUPROBE_RATE_UNSET 0xffffffffu
 
 struct cuprobe_env {
 	const char *log;	/* path or "stderr"; NULL: no log */
@@ -42,6 +43,11 @@ struct cuprobe_env {
 	/* Launches a second of one thread that are told through parcagpu, in thousandths. */
 	__u32 parca_rate, parca_graph_rate;
 	__u32 parca_debug;
+	/*
+	 * Samples a second, in thousandths, for which parcagpu's consumers want PC sampling; 0 as
+	 * many as the windows give, CUPROBE_RATE_UNSET not at all. With what period and buffer.
+	 */
+	__u32 parca_pc_rate, parca_pc_factor, parca_pc_buffer_mb;
 	__u32 rank, world_size; /* CUPROBE_NO_ID when no launcher says */
 };
 

@@ -137,6 +137,15 @@ __u32 cuprobe_info_context_device(__u32 context)
 	return last_device.device;
 }
 
+bool cuprobe_info_device(__u32 device, struct cuprobe_info_device *ret)
+{
+	const struct cuprobe_info *item = item_find(key_make(CUPROBE_INFO_DEVICE, 0, device));
+
+	if (item)
+		*ret = item->device;
+	return item;
+}
+
 __s32 cuprobe_info_stream_priority(__u32 context, __u32 stream)
 {
 	const struct cuprobe_info *item;

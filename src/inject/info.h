@@ -18,6 +18,11 @@ void cuprobe_info_put(const struct cuprobe_info *info);
 /* CUPROBE_NO_ID when the context is not known. */
 __u32 cuprobe_info_context_device(__u32 context);
 
+struct cuprobe_info_device;
+
+/* False when the device is not known. */
+bool cuprobe_info_device(__u32 device, struct cuprobe_info_device *ret);
+
 /* CUPROBE_NO_PRIORITY when the stream is not known. */
 __s32 cuprobe_info_stream_priority(__u32 context, __u32 stream);
 

@@ -6,6 +6,8 @@
 #ifndef CUPROBE_INJECT_PARCA_H
 #define CUPROBE_INJECT_PARCA_H
 
+#include <stdbool.h>
+
 #include <linux/types.h>
 
 #include "probes/parcagpu.h"
@@ -17,6 +19,9 @@
 
 /* The provider in use; tests put their own here before anything is started. */
 extern const struct parcagpu *cuprobe_parcagpu;
+
+/* Launches are told without limits now: samples refer to any. Any thread. */
+bool cuprobe_parca_unlimited(void);
 
 /* Looks at who is attached and says what they need. Control thread. */
 __u32 cuprobe_parca_look(void);

@@ -60,6 +60,8 @@ static bool bucket_take(struct bucket *bucket, __u32 rate)
 
 static bool allowed(struct launcher *l, bool graph)
 {
+	if (cuprobe_parca_unlimited())
+		return true;
 	return graph ? bucket_take(&l->graphs, cuprobe_env.parca_graph_rate)
 		     : bucket_take(&l->kernels, cuprobe_env.parca_rate);
 }

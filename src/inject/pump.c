@@ -21,6 +21,7 @@
 #include "src/inject/parca.h"
 #include "src/inject/parca_kernels.h"
 #include "src/inject/parca_nvtx.h"
+#include "src/inject/parca_pc.h"
 #include "src/inject/parca_told.h"
 #include "src/inject/pool.h"
 #include "src/inject/process.h"
@@ -68,6 +69,8 @@ static struct replay replays[] = {
 	NATIVE(stack, cuprobe_stacks_replay),
 	NATIVE(status, cuprobe_status_replay),
 	PARCA(error, cuprobe_parca_errors_replay),
+	PARCA(gpu_config, cuprobe_parca_configs_replay),
+	PARCA(stall_reason_map, cuprobe_parca_reasons_replay),
 	PARCA(cubin_loaded, cuprobe_parca_cubins_replay),
 	PARCA(nvtx_resource_name, cuprobe_parca_names_replay),
 };
@@ -242,6 +245,7 @@ static void pump_round(void)
 	cuprobe_process_publish();
 	cuprobe_module_pump(now);
 	cuprobe_pc_pump(now);
+	cuprobe_parca_pc_fire();
 	buffers_decode();
 	cuprobe_parca_kernels_fire();
 	cuprobe_launch_pump();

@@ -14,19 +14,28 @@ CUDA_INJECTION64_PATH=$BUILD_DIR/src/inject/libcuprobe.so \
 	--seconds=100 &
 app=$!
 
-shows() # SCRIPT REGEX: the script prints such a line within a few seconds
+has() # REGEX...: the output has such lines
 {
+	for line in "$@"; do
+		grep -qE "$line" "$work/out" || return 1
+	done
+}
+
+shows() # SCRIPT REGEX...: the script prints such lines within a few seconds
+{
+	name=$1
+	shift
 	timeout -s INT 60 bpftrace -I "$SOURCE_DIR/include" -p $app -o "$work/out" \
-		"$SOURCE_DIR/scripts/$1" >"$work/err" 2>&1 &
+		"$SOURCE_DIR/scripts/$name" >"$work/err" 2>&1 &
 	script=$!
 	for _ in $(seq 300); do
-		! grep -qE "$2" "$work/out" 2>/dev/null || break
+		! has "$@" 2>/dev/null || break
 		sleep 0.1
 	done
 	kill -INT $script
 	wait $script || true
-	grep -qE "$2" "$work/out" || {
-		echo "$1 shows no '$2':"
+	has "$@" || {
+		echo "$name does not show '$*':"
 		cat "$work/out" "$work/err"
 		exit 1
 	}
@@ -44,12 +53,10 @@ ends_with() # SCRIPT REGEX: such a line is there when it has been ended after so
 
 shows kernels.bt '^@us\[.*first_kernel.*\]:'
 shows launches.bt '^@ns\[cudaLaunchKernel.*\]: count [0-9]+'
-shows parcagpu.bt '^cuda_correlation +[0-9]+ +correlation [0-9]+ cbid 211 cudaLaunchKernel$'
-for line in '^kernel_executed .* correlation [0-9]+ device 0 stream [0-9]+ graph 0 node 0 [0-9]+ ns first_kernel$' \
-	'^activity_batch +[0-9]+ +[0-9]+ kernels$' '^ .* correlation [0-9]+ [0-9]+ ns first_kernel$'; do
-	shows parcagpu.bt "$line"
-	! grep -E ' (cbid|ns) *$' "$work/out" || { echo "parcagpu.bt misses a name"; exit 1; }
-done
+shows parcagpu.bt '^cuda_correlation +[0-9]+ +correlation [0-9]+ cbid 211 cudaLaunchKernel$' \
+	'^kernel_executed .* correlation [0-9]+ device 0 stream [0-9]+ graph 0 node 0 [0-9]+ ns first_kernel$' \
+	'^activity_batch +[0-9]+ +[0-9]+ kernels$' '^ .* correlation [0-9]+ [0-9]+ ns first_kernel$'
+! grep -E ' (cbid [0-9]+|ns) *$' "$work/out" || { echo "parcagpu.bt misses a name"; exit 1; }
 ends_with gpu-time-by-ustack.bt '^, first_kernel\]: [0-9]+$'
 kill -0 $app
 

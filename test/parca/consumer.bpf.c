@@ -25,6 +25,14 @@ struct pt_regs {
 #define NAME_AT 104
 #define NVTX_MOST 256
 #define MESSAGE_AT 48
+#define PC_MOST 1024
+#define PC_BYTES 60
+#define FUNCTION_AT 32
+#define STALL_COUNT_AT 40
+#define STALLS_AT 48
+#define STALL_BYTES 512
+#define MAP_BYTES 4096
+#define REASON_BYTES 64
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -233,6 +241,124 @@ int BPF_USDT(nvtx_resource_name, __u32 kind, __u64 id, const char *name)
 	e->values[1] = id;
 	event_text(e, name);
 	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(gpu_config, __u32 device, __u32 factor, __u32 khz, __u32 multiprocessors)
+{
+	struct event *e = event_begin(EVENT_CONFIG);
+
+	if (!e)
+		return 0;
+	e->values[0] = device;
+	e->values[1] = factor;
+	e->values[2] = khz;
+	e->values[3] = multiprocessors;
+	bpf_ringbuf_submit(e, 0);
+	return 0;
+}
+
+struct scratch {
+	char map[MAP_BYTES];
+	__u32 stalls[STALL_BYTES / 4];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __u64 stalls_sum(const __u32 *stalls, __u64 count)
+{
+	__u64 sum = 0;
+
+	for (__u32 i = 0; i < STALL_BYTES / 8; i++)
+		sum += i < count ? stalls[2 * i + 1] : 0;
+	return sum;
+}
+
+static void pc_read(struct scratch *scratch, const void *record)
+{
+	struct event *e = event_begin(EVENT_PC);
+	const void *function, *stalls;
+	__u64 count;
+
+	if (!e)
+		return;
+	if (bpf_probe_read_user(e->record, PC_BYTES, record)) {
+		e->type = EVENT_BAD;
+	} else {
+		__builtin_memcpy(&function, e->record + FUNCTION_AT, 8);
+		__builtin_memcpy(&count, e->record + STALL_COUNT_AT, 8);
+		__builtin_memcpy(&stalls, e->record + STALLS_AT, 8);
+		event_text(e, function);
+		e->values[0] = count;
+		if (bpf_probe_read_user(scratch->stalls, STALL_BYTES, stalls))
+			e->type = EVENT_BAD;
+		else
+			e->values[1] = stalls_sum(scratch->stalls, count);
+		e->values[2] = scratch->stalls[0];
+	}
+	bpf_ringbuf_submit(e, 0);
+}
+
+static long pc_each(__u32 i, void *context)
+{
+	const void **records = *(void **)context, *record;
+	__u32 zero = 0;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+
+	if (!scratch)
+		return 1;
+	if (bpf_probe_read_user(&record, sizeof(record), records + i)) {
+		tell(EVENT_BAD, -1);
+		return 1;
+	}
+	pc_read(scratch, record);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(pc_sample_batch, const void **records, __u32 count)
+{
+	const void **first = records;
+
+	tell(EVENT_BATCH, count);
+	if (count > PC_MOST) {
+		tell(EVENT_LOST, count - PC_MOST);
+		count = PC_MOST;
+	}
+	bpf_loop(count, pc_each, &first, 0);
+	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(stall_reason_map, const char *names, __u32 count)
+{
+	__u32 zero = 0;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+
+	if (!scratch)
+		return 0;
+	tell(EVENT_REASONS, count);
+	if (bpf_probe_read_user(scratch->map, MAP_BYTES, names)) {
+		tell(EVENT_BAD, -2);
+		return 0;
+	}
+	for (__u32 i = 0; i < MAP_BYTES / REASON_BYTES; i++) {
+		struct event *e = i < count ? event_begin(EVENT_REASON) : NULL;
+
+		if (!e)
+			break;
+		e->values[0] = i;
+		__builtin_memcpy(e->text, scratch->map + i * REASON_BYTES, REASON_BYTES);
+		e->text[REASON_BYTES] = 0;
+		e->text_bytes = REASON_BYTES;
+		bpf_ringbuf_submit(e, 0);
+	}
 	return 0;
 }
 

@@ -109,6 +109,19 @@ static int event_print(void *unused, void *data, size_t bytes)
 	case EVENT_NAME:
 		printf("name %u %lld %lld %s\n", e->pid, v[0], v[1], text(e));
 		break;
+	case EVENT_CONFIG:
+		printf("config %u %lld %lld %lld %lld\n", e->pid, v[0], v[1], v[2], v[3]);
+		break;
+	case EVENT_PC:
+		printf("pc %u %llu %#llx %#llx %lld %lld %lld %s\n", e->pid, field(e, 56, 4),
+		       field(e, 8, 8), field(e, 16, 8), v[0], v[1], v[2], text(e));
+		break;
+	case EVENT_REASONS:
+		printf("reasons %u %lld\n", e->pid, v[0]);
+		break;
+	case EVENT_REASON:
+		printf("reason %u %lld %s\n", e->pid, v[0], e->text);
+		break;
 	case EVENT_LOST:
 		printf("lost %u %lld\n", e->pid, v[0]);
 		break;

@@ -15,6 +15,10 @@ enum event_type {
 	EVENT_ERROR,	/* code; the component is in the record */
 	EVENT_NVTX,	/* one event of a batch */
 	EVENT_NAME,	/* kind, id */
+	EVENT_CONFIG,	/* device, factor, kHz, multiprocessors */
+	EVENT_PC,	/* one record: stalls, samples, first reason */
+	EVENT_REASONS,	/* how many follow, one by one */
+	EVENT_REASON,	/* place */
 	EVENT_LOST,	/* values[0] records of a batch that is larger than what is read */
 	EVENT_BAD,	/* something could not be read, or is no kernel: see text */
 };

@@ -99,6 +99,24 @@ static void takes_rates_in_thousandths(void **state)
 	assert_int_equal(cuprobe_env.parca_graph_rate, 20000);
 }
 
+static void samples_for_parca_as_it_needs(void **state)
+{
+	(void)state;
+	READ("PARCAGPU_SAMPLING_FACTOR=12", NULL);
+	assert_int_equal(cuprobe_env.parca_pc_rate, CUPROBE_RATE_UNSET);
+	assert_int_equal(cuprobe_env.pc_mode, CUPROBE_PC_SETTING_CONTINUOUS);
+	assert_int_equal(cuprobe_env.pc_period, 0);
+	READ("PARCAGPU_PC_SAMPLING_RATE=0", "PARCAGPU_PC_HW_BUFFER_MB=7", NULL);
+	assert_int_equal(complaint_count, 0);
+	assert_int_equal(cuprobe_env.parca_pc_rate, 0);
+	assert_int_equal(cuprobe_env.pc_mode, CUPROBE_PC_SETTING_SERIALIZED);
+	assert_int_equal(cuprobe_env.pc_period, 20);
+	assert_int_equal(cuprobe_env.pc_buffer_mb, 7);
+	READ("PARCAGPU_PC_SAMPLING_RATE=-1", "PARCAGPU_SAMPLING_FACTOR=40", NULL);
+	assert_int_equal(complaint_count, 2);
+	assert_int_equal(cuprobe_env.parca_pc_rate, CUPROBE_RATE_UNSET);
+}
+
 static void debugs_to_stderr_or_where_the_log_goes(void **state)
 {
 	(void)state;
@@ -130,6 +148,7 @@ int main(void)
 		cmocka_unit_test(reports_bad_values_and_keeps_the_default),
 		cmocka_unit_test(reports_unknown_names_of_ours_only),
 		cmocka_unit_test(takes_rates_in_thousandths),
+		cmocka_unit_test(samples_for_parca_as_it_needs),
 		cmocka_unit_test(debugs_to_stderr_or_where_the_log_goes),
 		cmocka_unit_test(knows_the_launchers),
 	};

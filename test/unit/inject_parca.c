@@ -8,11 +8,14 @@
 #include "src/inject/clock.h"
 #include "src/inject/cupti_records.h"
 #include "src/inject/env.h"
+#include "src/inject/info.h"
 #include "src/inject/parca_filter.h"
 #include "src/inject/parca_kernels.h"
 #include "src/inject/parca_launch.h"
 #include "src/inject/parca_nvtx.h"
+#include "src/inject/parca_pc.h"
 #include "src/inject/parca_told.h"
+#include "src/inject/pc_ring.h"
 #include "src/inject/strings.h"
 #include "test/unit/outlet_fake.h"
 
@@ -327,6 +330,96 @@ static void tells_errors_and_warnings(void **state)
 	assert_string_equal(parca.error, "what: do");
 }
 
+static void pc_sample(__u64 offset, __u32 stall, const char *function)
+{
+	const struct cuprobe_pc_item item = {
+		.item = CUPROBE_PC_ITEM_SAMPLE,
+		.sample = {.crc = 5,
+			   .pc_offset = offset,
+			   .samples = 3,
+			   .function = function,
+			   .stall = stall,
+			   .correlation = 9},
+	};
+
+	cuprobe_parca_pc(&item);
+}
+
+static void gives_samples_with_all_that_is_read(void **state)
+{
+	(void)state;
+	parca_attach(PARCAGPU_BIT(pc_sample_batch));
+	for (__u32 stall = 1; stall < 70; stall++)
+		pc_sample(16, stall, "function");
+	for (__u64 i = 0; i < 300; i++)
+		pc_sample(32 + i, 2, "function");
+	pc_sample(0, 2, NULL);
+	cuprobe_parca_pc_fire();
+	assert_int_equal(parca.pcs, 301);
+	assert_int_equal(parca.pc[0].stall_count, 63);
+	assert_int_equal(parca.pc[300].stall_count, 1);
+	assert_int_equal(parca.pc[300].correlation, 9);
+	assert_int_equal(parca.pc_samples, 903);
+}
+
+static void maps_reasons_by_their_number(void **state)
+{
+	struct cuprobe_pc_item item = {.item = CUPROBE_PC_ITEM_REASON,
+				       .reason = {.index = 7, .name = "seven"}};
+	static const char nothing[PARCAGPU_REASON_BYTES];
+
+	(void)state;
+	parca_attach(PARCAGPU_BIT(stall_reason_map));
+	cuprobe_parca_pc(&item);
+	item.reason.index = 64;
+	cuprobe_parca_pc(&item);
+	cuprobe_parca_pc_fire();
+	cuprobe_parca_pc_fire();
+	assert_int_equal(parca.maps, 1);
+	assert_int_equal(parca.map_count, 8);
+	assert_memory_equal(parca.map[6], nothing, sizeof(nothing));
+	assert_string_equal(parca.map[7], "seven");
+	cuprobe_parca_reasons_replay();
+	assert_int_equal(parca.maps, 2);
+}
+
+static void tells_a_configuration_when_all_of_it_is_known(void **state)
+{
+	struct cuprobe_pc_item item = {
+		.item = CUPROBE_PC_ITEM_CONFIG, .device = 1, .config.period_log2 = 18};
+	struct cuprobe_info info = {.type = CUPROBE_INFO_DEVICE};
+
+	(void)state;
+	parca_attach(PARCAGPU_BIT(gpu_config));
+	cuprobe_parca_pc(&item);
+	cuprobe_parca_pc_fire();
+	assert_int_equal(parca.configs, 0);
+	info.device =
+		(struct cuprobe_info_device){.id = 1, .clock_khz = 1980000, .multiprocessors = 132};
+	cuprobe_info_put(&info);
+	cuprobe_parca_pc_fire();
+	cuprobe_parca_pc_fire();
+	assert_int_equal(parca.configs, 1);
+	assert_int_equal(parca.config[0], 1);
+	assert_int_equal(parca.config[1], 18);
+	assert_int_equal(parca.config[2], 1980000);
+	assert_int_equal(parca.config[3], 132);
+}
+
+static void limits_no_launches_while_samples_refer_to_them(void **state)
+{
+	(void)state;
+	cuprobe_env.parca_rate = cuprobe_env.parca_graph_rate = 1;
+	cuprobe_env.parca_pc_rate = 0;
+	parca_attach(AGENT | PARCAGPU_BIT(pc_sample_batch));
+	ten_launches(NULL);
+	assert_int_equal(parca.launches, 20);
+	cuprobe_env.parca_pc_rate = CUPROBE_RATE_UNSET;
+	parca_attach(AGENT | PARCAGPU_BIT(pc_sample_batch));
+	ten_launches(NULL);
+	assert_in_range(parca.launches, 0, 2);
+}
+
 static void needs_what_is_attached(void **state)
 {
 	(void)state;
@@ -360,6 +453,10 @@ int main(void)
 		TEST(gives_events_when_complete_or_old),
 		TEST(cuts_messages_at_a_character),
 		TEST(tells_errors_and_warnings),
+		TEST(gives_samples_with_all_that_is_read),
+		TEST(maps_reasons_by_their_number),
+		TEST(tells_a_configuration_when_all_of_it_is_known),
+		TEST(limits_no_launches_while_samples_refer_to_them),
 		TEST(needs_what_is_attached),
 	};
 

@@ -20,6 +20,10 @@ static struct {
 	size_t launches, kernels, executed, batches, largest, events, event_batches, errors;
 	char event[FAKE_MOST][256];
 	char error[256];
+	size_t pcs, pc_samples, maps, map_count, configs;
+	struct parcagpu_pc pc[FAKE_MOST];
+	char map[PARCAGPU_REASONS][PARCAGPU_REASON_BYTES];
+	__u32 config[4];
 	struct {
 		__u32 correlation;
 		__s32 cbid;
@@ -86,12 +90,44 @@ static void parca_error(__s32 code, const char *message, const char *component)
 	parca.errors++;
 }
 
+static void parca_pc_batch(const struct parcagpu_pc *const *records, __u32 count)
+{
+	assert_in_range(count, 1, PARCAGPU_PC_BATCH);
+	for (__u32 i = 0; i < count; i++) {
+		assert_int_equal((uintptr_t)records[i]->stalls % 512, 0);
+		assert_int_equal(records[i]->size, 64);
+		parca.pc[parca.pcs] = *records[i];
+		parca.pc_samples += records[i]->stalls[0].samples;
+		parca.pcs++;
+	}
+}
+
+static void parca_map(const char *names, __u32 count)
+{
+	assert_int_equal((uintptr_t)names % 4096, 0);
+	memcpy(parca.map, names, sizeof(parca.map));
+	parca.map_count = count;
+	parca.maps++;
+}
+
+static void parca_config(__u32 device, __u32 factor, __u32 clock_khz, __u32 multiprocessors)
+{
+	parca.config[0] = device;
+	parca.config[1] = factor;
+	parca.config[2] = clock_khz;
+	parca.config[3] = multiprocessors;
+	parca.configs++;
+}
+
 static const struct parcagpu parca_fake = {
 	.attached = parca_attached,
 	.cuda_correlation = parca_launch,
 	.kernel_executed = parca_executed,
 	.activity_batch = parca_batch,
 	.error = parca_error,
+	.gpu_config = parca_config,
+	.pc_sample_batch = parca_pc_batch,
+	.stall_reason_map = parca_map,
 	.nvtx_event_batch = parca_events,
 };
 
