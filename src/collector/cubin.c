@@ -36,8 +36,8 @@ struct cubin {
 	Dwarf *dwarf;
 	struct row *rows; /* [0] is not used */
 	__u32 row_count;
-	__u32 *order; /* rows by address; of one address in the order of the table */
-	struct function *functions;
+	__u32 *order;		    /* rows by address; of one address in the order of the table */
+	struct function *functions; /* one more than there are: the last one that was found */
 	size_t function_count;
 };
 
@@ -328,11 +328,18 @@ static __u32 row_find(const struct cubin *c, __u64 address)
 	return c->order[low - 1];
 }
 
+/* Questions come function by function. */
 static const struct function *function_find(const struct cubin *c, const char *name)
 {
+	struct function *last = &c->functions[c->function_count];
+
+	if (last->name && !strcmp(last->name, name))
+		return last;
 	for (size_t i = 0; i < c->function_count; i++) {
-		if (!strcmp(c->functions[i].name, name))
-			return &c->functions[i];
+		if (!strcmp(c->functions[i].name, name)) {
+			*last = c->functions[i];
+			return last;
+		}
 	}
 	return NULL;
 }

@@ -12,7 +12,8 @@
 #include "src/collector/stalls.h"
 
 #define WORDS_BYTES 160
-#define CONTEXT 4 /* lines without samples that are shown around those with */
+#define INSTRUCTIONS 200 /* without a line that are shown */
+#define CONTEXT 4	 /* lines without samples that are shown around those with */
 
 static const char head[] =
 	"<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>%s</title>\n<style>\n"
@@ -143,9 +144,9 @@ static size_t put_file(FILE *out, const struct stalls *s, struct sources *source
 static void put_instructions(FILE *out, const struct stalls *s, struct sass *sass)
 {
 	const struct stalls_view *v = stalls_view(s);
-	bool any = false;
+	unsigned int any = 0;
 
-	for (size_t i = 0; i < v->line_count; i++) {
+	for (size_t i = 0; i < v->line_count && any < INSTRUCTIONS; i++) {
 		const struct stalls_line *line = &v->lines[i];
 
 		if (line->file)
@@ -154,7 +155,7 @@ static void put_instructions(FILE *out, const struct stalls *s, struct sass *sas
 			fputs("<h2>Instructions without a known line</h2>\n<table><tr><th>Share<th>"
 			      "Samples<th>Stalls<th>Offset<th>Instruction<th>Kernel</tr>\n",
 			      out);
-		any = true;
+		any++;
 		put_numbers(out, s, &line->tally);
 		fprintf(out, "<td class=\"n\">0x%llx</td><td class=\"c\">", line->pc);
 		put_text(out, sass_opcode(sass, line->kernel->crc, line->kernel->name, line->pc));

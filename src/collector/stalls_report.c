@@ -13,6 +13,7 @@
 
 #define WORDS_BYTES 160
 #define PLACE_BYTES 512
+#define ROWS 100 /* of lines, for people */
 
 static double share(__u64 part, __u64 all)
 {
@@ -146,10 +147,15 @@ int stalls_print_lines(const struct stalls *s, struct sources *sources, struct s
 	};
 	const struct stalls_view *v = stalls_view(s);
 	struct table *t = table_new("Source lines by PC samples", "lines", columns);
+	size_t rows = opts->json || v->line_count < ROWS ? v->line_count : ROWS;
+	int err;
 
-	for (size_t i = 0; i < v->line_count; i++)
+	for (size_t i = 0; i < rows; i++)
 		line_row(s, t, &v->lines[i], sources, sass);
-	return summary_print_table(t, opts, v->line_count);
+	err = summary_print_table(t, opts, rows);
+	if (!err && rows < v->line_count)
+		fprintf(opts->out, "%zu more lines: --json shows all\n", v->line_count - rows);
+	return err;
 }
 
 /* `path` is the file, or ends in a slash and it. */
