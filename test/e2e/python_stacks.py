@@ -6,6 +6,8 @@ import os
 import re
 import sys
 
+# Between the two innermost frames of Python there, map() is on the native stack.
+THROUGH_C = "from_layer"
 PYTHON_FRAME = re.compile(r"(.+) \((.+):(\d+)\)$")
 
 
@@ -29,6 +31,9 @@ def main():
                         for name, path, number in reversed(truth[kernel])]
             if python_frames(stack) != expected:
                 sys.exit(f"{kernel}: launched from {expected}, shown under {line}")
+            at = [i for i, frame in enumerate(stack) if PYTHON_FRAME.match(frame)]
+            if kernel == THROUGH_C and at[-1] == at[-2] + 1:
+                sys.exit(f"{kernel}: no native frames where C called: {line}")
     if seen != set(truth):
         sys.exit(f"no stack shows {set(truth) - seen}")
     print(f"{len(seen)} kernels are under the Python frames that launched them")
