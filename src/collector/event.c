@@ -85,3 +85,10 @@ bool event_times(const struct event *e, __u64 *ret_start_ns, __u64 *ret_end_ns)
 		return false;
 	}
 }
+
+bool probe_is_told_again(unsigned int probe)
+{
+	return probe == CUPROBE_PROBE_string || probe == CUPROBE_PROBE_info ||
+	       probe == CUPROBE_PROBE_status || probe == CUPROBE_PROBE_stack ||
+	       probe == CUPROBE_PROBE_module;
+}

@@ -43,6 +43,9 @@ struct event {
 /* Start and end on CLOCK_MONOTONIC; false for records that have none. */
 bool event_times(const struct event *e, __u64 *ret_start_ns, __u64 *ret_end_ns);
 
+/* Records of the probe are definitions and messages, which come again and again. */
+bool probe_is_told_again(unsigned int probe);
+
 /* "kernel", "graph", ...; NULL for an unknown number. And back: -EINVAL for an unknown name. */
 const char *probe_name(unsigned int probe);
 int probe_number(const char *name);

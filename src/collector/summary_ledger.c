@@ -55,16 +55,16 @@ static __u64 process_cupti_dropped(const struct process *p)
 
 /*
  * The library's last words are a ledger of all that it sent and that it collects nothing, at the
- * end of the recording or of the process; it may stay active for readers of other providers. Its
- * own account of `status` cannot be up to date; and what does not even say what process it is keeps
- * no ledger.
+ * end of the recording or of the process; it may stay active for readers of other providers.
+ * Definitions are told again at any time, also after that; and what does not even say what process
+ * it is keeps no ledger.
  */
 static bool process_left_silently(const struct process *p)
 {
-	for (int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
+	for (unsigned int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
 		const struct ledger *l = &p->ledgers[probe];
 
-		if (probe != CUPROBE_PROBE_status && l->delivered > l->library.produced)
+		if (!probe_is_told_again(probe) && l->delivered > l->library.produced)
 			return p->info_known;
 	}
 	return p->state == CUPROBE_STATE_ACTIVE && p->active_probes;
