@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "microbenchmarks/fire.h"
 
+#include <stddef.h>
+#include <unistd.h>
+
 #include "probes/cuprobe.h"
 #include "src/inject/batch.h"
+#include "src/inject/env.h"
 #include "src/inject/ledger.h"
 #include "src/inject/outlet.h"
+#include "src/inject/outlet_direct.h"
 
 extern const struct fire cuprobe_fire;
+
+static void ignore(const char *name, const char *value, const char *allowed)
+{
+	(void)name;
+	(void)value;
+	(void)allowed;
+}
+
+static __attribute__((constructor)) void begin(void)
+{
+	cuprobe_env_read(environ, ignore);
+	cuprobe_direct_look();
+}
 
 static bool wanted(void)
 {

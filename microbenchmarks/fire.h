@@ -18,6 +18,9 @@ struct fire {
 	void (*raw)(const void *data, __u32 records); /* one firing of the probe memset */
 };
 
+/* The library beside this program; NULL when that is not known. */
+const char *fire_path(void);
+
 /* From the library beside this program; NULL, with a message, when it is not there. */
 const struct fire *fire_load(void);
 

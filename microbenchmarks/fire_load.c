@@ -7,17 +7,23 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct fire *fire_load(void)
+const char *fire_path(void)
 {
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 32);
-	void *handle;
 
 	if (n < 0)
 		return NULL;
 	path[n] = 0;
 	strcpy(strrchr(path, '/'), "/fire/libcuprobe.so");
-	handle = dlopen(path, RTLD_NOW);
+	return path;
+}
+
+const struct fire *fire_load(void)
+{
+	const char *path = fire_path();
+	void *handle = path ? dlopen(path, RTLD_NOW) : NULL;
+
 	if (!handle) {
 		fprintf(stderr, "%s\n", dlerror());
 		return NULL;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a 64-byte record costs from the library's batch to the collector's reader, as CPU time of
- * both processes together, at a given rate; beside it a ring in shared memory, the limit, and the
- * same producer with nobody attached: what pacing and making records cost, which is no transport.
+ * both processes together, at a given rate: through the probe and BPF, and through the direct
+ * channel; beside them a ring in shared memory, the limit, and the same producer with nobody
+ * attached: what pacing and making records cost, which is no transport.
  *
  *	transport [--rate 1000000] [--seconds 2] [--reps 5] [--tick-us 5000] [--ring-kib 16384]
  *		[--warm-up 1] [--limit 1]
  *
  * Needs root for BPF. The producer works in ticks of 5 ms, as the pump does when CUPTI completes a
- * buffer. The reader looks at every record. The three take turns, so that what else the machine
- *does meets them alike; `net` is a turn's figure less that of nobody attached. --rate 0: as fast as
- *it goes. --limit 0: the probe alone. Exit status 1: records were lost on the way through the
- *probe.
+ * buffer. The reader looks at every record. They take turns, so that what else the machine does
+ * meets them alike; `net` is a turn's figure less that of nobody attached. --rate 0: as fast as it
+ * goes. --limit 0: the probe alone. Exit status 1: records were lost on the way through the probe
+ * or the direct channel.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,6 +28,11 @@
 #include "src/collector/session.h"
 
 #define REPS_MOST 64
+#define ARGUMENTS_MOST 32
+
+/* The ways that are measured; the others are there to compare. */
+enum { PROBE, DIRECT, SHARED_MEMORY, NOBODY, WAYS };
+
 #define SETTLE_NS 1000000000u /* longest that the last records may take */
 
 struct settings {
@@ -41,7 +47,8 @@ struct produced {
 struct way {
 	const char *name;
 	const struct settings *settings;
-	struct shm_ring *ring; /* NULL: the probe */
+	struct shm_ring *ring; /* NULL: the probe, or the direct channel */
+	char **arguments;      /* ours, where the session is to start the producer */
 	bool silent;	       /* nobody is attached */
 	const struct fire *fire;
 	struct session *session;
@@ -175,30 +182,58 @@ static int repetition(struct way *w, struct produced *p, __u64 *ret_cpu_ns)
 	return err < 0 ? err : 0;
 }
 
-static int way_open(struct way *w)
+/* Until the producer says that it is ready. */
+static int way_await(const struct way *w)
 {
-	struct session_opts opts = {.probes = 1u << CUPROBE_PROBE_memset,
-				    .pids = &w->producer,
-				    .pid_count = 1,
-				    .ring_bytes = (__u32)w->settings->ring_bytes};
-	struct session_handler handler = {
-		.batch = batch_received, .process = process_seen, .arg = w};
-	char why[512] = "", byte;
-	int err;
+	char byte;
 
-	if (pipe(w->go) || pipe(w->done))
-		return -errno;
+	return read(w->done[0], &byte, 1) == 1 ? 0 : -EPIPE;
+}
+
+static int way_fork(struct way *w)
+{
 	w->producer = fork();
 	if (w->producer < 0)
 		return -errno;
 	if (!w->producer)
 		producer_main(w);
-	close(w->done[1]);
-	if (read(w->done[0], &byte, 1) != 1)
-		return -EPIPE;
-	if (w->ring || w->silent)
-		return 0;
-	err = session_open(&w->session, &opts, &handler, why, sizeof(why));
+	return way_await(w);
+}
+
+/* The producer of the direct channel is a command: this program again, told its pipes. */
+static char **way_command(const struct way *w)
+{
+	static char option[2][8] = {"--go", "--done"}, number[2][16];
+	static char *argv[ARGUMENTS_MOST + 5];
+	int count = 0;
+
+	while (count < ARGUMENTS_MOST && w->arguments[count]) {
+		argv[count] = w->arguments[count];
+		count++;
+	}
+	snprintf(number[0], sizeof(number[0]), "%d", w->go[0]);
+	snprintf(number[1], sizeof(number[1]), "%d", w->done[1]);
+	for (int i = 0; i < 2; i++) {
+		argv[count++] = option[i];
+		argv[count++] = number[i];
+	}
+	return argv;
+}
+
+static int way_open_session(struct way *w)
+{
+	struct session_opts opts = {.via = w->arguments ? VIA_DIRECT : VIA_BPF,
+				    .probes = 1u << CUPROBE_PROBE_memset,
+				    .pids = &w->producer,
+				    .pid_count = 1,
+				    .command = w->arguments ? way_command(w) : NULL,
+				    .library = fire_path(),
+				    .ring_bytes = (__u32)w->settings->ring_bytes};
+	struct session_handler handler = {
+		.batch = batch_received, .process = process_seen, .arg = w};
+	char why[512] = "";
+	int err = session_open(&w->session, &opts, &handler, why, sizeof(why));
+
 	if (!err)
 		err = session_start(w->session);
 	if (err)
@@ -206,8 +241,24 @@ static int way_open(struct way *w)
 	return err;
 }
 
+static int way_open(struct way *w)
+{
+	int err = pipe(w->go) || pipe(w->done) ? -errno : 0;
+
+	if (!err && !w->arguments)
+		err = way_fork(w);
+	if (!err && !w->ring && !w->silent)
+		err = way_open_session(w);
+	if (!err && w->arguments)
+		err = way_await(w);
+	close(w->done[1]);
+	return err;
+}
+
 static void way_close(struct way *w)
 {
+	if (w->session)
+		session_signal(w->session, SIGKILL);
 	session_free(w->session);
 	close(w->go[1]);
 	close(w->done[0]);
@@ -241,34 +292,47 @@ static void print(const struct way *w, const char *what, const char *unit, doubl
 }
 
 /* bench_stat sorts, so what goes together is added up before. */
+struct sums {
+	double both[REPS_MOST], net[REPS_MOST];
+};
+
+static void sums_add_up(struct sums *sums, const struct way *w, const struct way *silent)
+{
+	for (size_t i = 0; i < w->settings->reps; i++) {
+		sums->both[i] = w->producer_ns[i] + w->reader_ns[i];
+		sums->net[i] = sums->both[i] - silent->producer_ns[i];
+	}
+}
+
+static void way_print(struct way *w, struct sums *sums, bool alone)
+{
+	print(w, "rate", "records/s", w->rate);
+	print(w, "producer", "ns/record", w->producer_ns);
+	if (w->silent)
+		return;
+	print(w, "reader", "ns/record", w->reader_ns);
+	print(w, "both processes", "ns/record", sums->both);
+	if (!alone)
+		print(w, "both, net", "ns/record", sums->net);
+	printf("%s: lost %llu records\n", w->name, (unsigned long long)w->lost);
+}
+
 static void ways_print(struct way *ways, size_t count)
 {
 	size_t reps = (size_t)ways->settings->reps;
-	double both[REPS_MOST], net[2][REPS_MOST], ratio[REPS_MOST];
+	struct sums sums[WAYS];
+	double ratio[WAYS][REPS_MOST];
 
-	for (size_t i = 0; count > 1 && i < reps; i++) {
-		for (size_t k = 0; k < 2; k++)
-			net[k][i] = ways[k].producer_ns[i] + ways[k].reader_ns[i] -
-				    ways[2].producer_ns[i];
-		ratio[i] = net[0][i] / net[1][i];
-	}
-	for (size_t k = 0; k < count; k++) {
-		struct way *w = &ways[k];
-
+	for (size_t k = 0; k < count; k++)
+		sums_add_up(&sums[k], &ways[k], &ways[count == 1 ? PROBE : NOBODY]);
+	for (size_t k = 0; count > 1 && k < SHARED_MEMORY; k++) {
 		for (size_t i = 0; i < reps; i++)
-			both[i] = w->producer_ns[i] + w->reader_ns[i];
-		print(w, "rate", "records/s", w->rate);
-		print(w, "producer", "ns/record", w->producer_ns);
-		if (w->silent)
-			continue;
-		print(w, "reader", "ns/record", w->reader_ns);
-		print(w, "both processes", "ns/record", both);
-		if (count > 1)
-			print(w, "both, net", "ns/record", net[k]);
-		printf("%s: lost %llu records\n", w->name, (unsigned long long)w->lost);
+			ratio[k][i] = sums[k].net[i] / sums[SHARED_MEMORY].net[i];
 	}
-	if (count > 1)
-		bench_print("net, beside shared memory", "times", bench_stat(ratio, reps));
+	for (size_t k = 0; k < count; k++)
+		way_print(&ways[k], &sums[k], count == 1);
+	for (size_t k = 0; count > 1 && k < SHARED_MEMORY; k++)
+		print(&ways[k], "net, beside shared memory", "times", ratio[k]);
 }
 
 static int ways_measure(struct way *ways, size_t count)
@@ -301,13 +365,23 @@ int main(int argc, char **argv)
 		.warm_up = (__u64)bench_option(argc, argv, "--warm-up", 1),
 		.ring_bytes = (__u64)bench_option(argc, argv, "--ring-kib", 16384) * 1024,
 	};
-	struct way ways[] = {
-		{.name = "usdt + bpf ring", .settings = &s},
-		{.name = "shared memory", .settings = &s, .ring = shm_ring_open()},
-		{.name = "nobody attached", .settings = &s, .silent = true},
+	struct way ways[WAYS] = {
+		[PROBE] = {.name = "usdt + bpf ring", .settings = &s},
+		[DIRECT] = {.name = "direct channel", .settings = &s, .arguments = argv},
+		[SHARED_MEMORY] = {.name = "shared memory",
+				   .settings = &s,
+				   .ring = shm_ring_open()},
+		[NOBODY] = {.name = "nobody attached", .settings = &s, .silent = true},
+	};
+	struct way producer = {
+		.settings = &s,
+		.go = {(int)bench_option(argc, argv, "--go", -1), -1},
+		.done = {-1, (int)bench_option(argc, argv, "--done", -1)},
 	};
 
-	if (s.reps < 1 || s.reps > REPS_MOST || !ways[1].ring) {
+	if (producer.go[0] >= 0)
+		producer_main(&producer);
+	if (s.reps < 1 || s.reps > REPS_MOST || !ways[SHARED_MEMORY].ring) {
 		fprintf(stderr, "transport: --reps is 1 to %d\n", REPS_MOST);
 		return 2;
 	}
@@ -318,7 +392,7 @@ int main(int argc, char **argv)
 	printf("transport of %zu-byte records, %llu records/s asked for, %llu x %llu s\n",
 	       sizeof(struct cuprobe_memset), (unsigned long long)s.rate,
 	       (unsigned long long)s.reps, (unsigned long long)s.seconds);
-	if (ways_measure(ways, bench_option(argc, argv, "--limit", 1) ? 3 : 1))
+	if (ways_measure(ways, bench_option(argc, argv, "--limit", 1) ? WAYS : 1))
 		return 1;
-	return ways[0].lost != 0;
+	return ways[PROBE].lost || ways[DIRECT].lost;
 }
