@@ -91,15 +91,17 @@ static int become(const struct user *user)
 }
 
 /* Another tool may have NVTX to itself. */
-static void set_environment(const char *library, const char *direct)
+static void set_environment(const struct child_opts *opts)
 {
 	const char *nvtx = getenv("NVTX_INJECTION64_PATH");
 
-	setenv("CUDA_INJECTION64_PATH", library, 1);
+	setenv("CUDA_INJECTION64_PATH", opts->library, 1);
 	if (!nvtx || !*nvtx || library_named(nvtx))
-		setenv("NVTX_INJECTION64_PATH", library, 1);
-	if (direct)
-		setenv("CUPROBE_DIRECT", direct, 1);
+		setenv("NVTX_INJECTION64_PATH", opts->library, 1);
+	if (opts->direct)
+		setenv("CUPROBE_DIRECT", opts->direct, 1);
+	if (opts->native_stacks)
+		setenv("CUPROBE_NATIVE_STACKS", "1", 1);
 }
 
 static void restore_signals(void)
@@ -120,7 +122,7 @@ child_run(const struct child_opts *opts, const struct user *user, int go_fd, int
 	/* 1: let go; 0: the parent gave up, or is no more. */
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(127);
-	set_environment(opts->library, opts->direct);
+	set_environment(opts);
 	restore_signals();
 	if (files_before.rlim_max)
 		setrlimit(RLIMIT_NOFILE, &files_before);

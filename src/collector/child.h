@@ -27,6 +27,7 @@ struct child_opts {
 	const char *library; /* goes into the two injection variables */
 	const char *direct;  /* and this into CUPROBE_DIRECT, unless it is NULL */
 	bool as_root;	     /* under sudo: does not become the user who called */
+	bool native_stacks;  /* into CUPROBE_NATIVE_STACKS */
 };
 
 /* Who the child will be. */

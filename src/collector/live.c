@@ -162,6 +162,7 @@ int live_open(struct live **ret, const struct options *o, struct model *model)
 		.all = o->all,
 		.command = o->arg_count ? o->args : NULL,
 		.as_root = o->as_root,
+		.native_stacks = o->stacks == STACKS_NATIVE,
 		.library = o->library,
 	};
 	const struct session_handler handler = {on_batch, on_process, on_message, l};

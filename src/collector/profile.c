@@ -118,10 +118,6 @@ static int profile_work(void *arg, const struct launch_origin *origin, const voi
 	s->launches += launches;
 	p->totals.gpu_ns += gpu_ns;
 	p->totals.works += count;
-	if (!origin->known)
-		p->totals.unlaunched_ns += gpu_ns;
-	else if (!origin->stack)
-		p->totals.unstacked_ns += gpu_ns;
 	return 0;
 }
 
@@ -469,6 +465,16 @@ static int stalls_apply(struct profile *p)
 	return err;
 }
 
+static void totals_finish(struct profile *p)
+{
+	for (const struct sample *s = p->samples; s; s = s->link.next) {
+		if (!s->origin.known)
+			p->totals.unlaunched_ns += s->gpu_ns;
+		else if (!stack_is_defined(s->origin.stack))
+			p->totals.unstacked_ns += s->gpu_ns;
+	}
+}
+
 int profile_finish(struct profile *p)
 {
 	int err = p->ranges ? nvtx_ranges_finish(p->ranges, 0) : 0;
@@ -478,6 +484,7 @@ int profile_finish(struct profile *p)
 	for (struct process *process = model_processes(p->opts.model); process;
 	     process = process->next)
 		process_settle_stacks(process);
+	totals_finish(p);
 	if (!err)
 		err = works_finish(p);
 	return err || !p->stalls ? err : stalls_apply(p);

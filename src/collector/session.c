@@ -256,7 +256,12 @@ static int session_open_command(struct session *s, const struct session_opts *op
 				size_t size)
 {
 	char library[PATH_MAX];
-	struct child_opts child = {opts->command, library, NULL, opts->as_root};
+	struct child_opts child = {
+		.argv = opts->command,
+		.library = library,
+		.as_root = opts->as_root,
+		.native_stacks = opts->native_stacks,
+	};
 	int err = library_find(library, opts->library, ret_why, size);
 
 	if (!err)

@@ -30,10 +30,12 @@ struct session_opts {
 	bool all;
 	char *const *command; /* NULL terminated argv */
 	bool as_root;	      /* under sudo: do not step down to the calling user */
-	const char *library;  /* libcuprobe.so for command; NULL: beside this executable */
-	__u32 ring_bytes;     /* a power of two; 0: 16 MiB */
-	unsigned int form;    /* of the BPF program: enum program_form; 0: the best there is */
-	bool no_multi;	      /* see struct program_opts */
+	bool native_stacks;   /* of command: without Python frames */
+
+	const char *library; /* libcuprobe.so for command; NULL: beside this executable */
+	__u32 ring_bytes;    /* a power of two; 0: 16 MiB */
+	unsigned int form;   /* of the BPF program: enum program_form; 0: the best there is */
+	bool no_multi;	     /* see struct program_opts */
 };
 
 struct session_handler {

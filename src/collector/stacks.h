@@ -3,6 +3,7 @@
 #ifndef CUPROBE_COLLECTOR_STACKS_H
 #define CUPROBE_COLLECTOR_STACKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cuprobe/abi.h"
@@ -31,6 +32,12 @@ struct stack {
 	__u16 frames, have;
 	struct frame **frame;
 };
+
+/* False for NULL. */
+static inline bool stack_is_defined(const struct stack *s)
+{
+	return s && s->frames && s->have == s->frames;
+}
 
 /* Zeroed is empty. */
 struct stacks {

@@ -208,11 +208,6 @@ static int push_frame(struct unfold *u, const struct frame *f)
 	}
 }
 
-static bool stack_is_known(const struct stack *stack)
-{
-	return stack && stack->frames && stack->have == stack->frames;
-}
-
 /* CUDA's own libraries, CUPTI and ours. */
 static bool frame_is_cudas(const struct frame *f)
 {
@@ -256,7 +251,7 @@ static int push_stack(struct unfold *u, const struct profile *p, const struct sa
 		return push(u, LABEL_GROUP, "[unattributed]", "its launch was not recorded");
 	if (!stack)
 		return push(u, LABEL_GROUP, "[unattributed]", NULL);
-	if (!stack_is_known(stack))
+	if (!stack_is_defined(stack))
 		return push(u, LABEL_GROUP, "[a stack that was not received]", NULL);
 	first = unfold_first(p, s);
 	end = stack->frames - first > DEEPEST ? first + DEEPEST : stack->frames;

@@ -32,13 +32,15 @@ struct cuprobe_env {
 	__u32 module_mb;	/* of copies of cubins */
 	__u32 flush_ms;		/* partly filled buffers are flushed that often */
 	__u32 latency_timestamps;
-	__u32 pc_mode;	    /* enum cuprobe_pc_setting */
-	__u32 pc_period;    /* log2 of cycles; 0: as pc_rate asks for */
-	__u32 pc_rate;	    /* samples a second of one GPU */
-	__u32 pc_buffer_mb; /* of CUPTI's, for each context */
-	__u32 pc_window_ms; /* serialized: sampled for so long ... */
-	__u32 pc_every_ms;  /* ... once in so long */
-	__u32 stack_budget; /* percent of a launching thread's time */
+	__u32 pc_mode;	     /* enum cuprobe_pc_setting */
+	__u32 pc_period;     /* log2 of cycles; 0: as pc_rate asks for */
+	__u32 pc_rate;	     /* samples a second of one GPU */
+	__u32 pc_buffer_mb;  /* of CUPTI's, for each context */
+	__u32 pc_window_ms;  /* serialized: sampled for so long ... */
+	__u32 pc_every_ms;   /* ... once in so long */
+	__u32 stack_budget;  /* percent of a launching thread's time */
+	__u32 native_stacks; /* 1: without Python frames */
+
 	__u32 disable;
 	/* Launches a second of one thread that are told through parcagpu, in thousandths. */
 	__u32 parca_rate, parca_graph_rate;

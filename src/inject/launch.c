@@ -36,7 +36,7 @@ static bool launches_begin(void)
 bool cuprobe_launch_apply(bool wanted)
 {
 	cuprobe_graph_nodes_apply(wanted);
-	if (wanted)
+	if (wanted && !cuprobe_env.native_stacks)
 		cuprobe_python_look();
 	if (wanted && !cuprobe_launch_busy())
 		return launches_begin();

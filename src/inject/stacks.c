@@ -8,6 +8,7 @@
 
 #include "cuprobe/abi.h"
 #include "src/inject/batch.h"
+#include "src/inject/env.h"
 #include "src/inject/ledger.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
@@ -177,7 +178,8 @@ __u32 cuprobe_stacks_take(struct cuprobe_unwinding *u, struct cuprobe_registers 
 	struct stack *stack;
 	__u32 id;
 
-	t.python_count = cuprobe_python_walk(python, CUPROBE_STACKS_PYTHON);
+	if (!cuprobe_env.native_stacks)
+		t.python_count = cuprobe_python_walk(python, CUPROBE_STACKS_PYTHON);
 	id = taken_find(&t, u, at);
 	if (id)
 		return id;

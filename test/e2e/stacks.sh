@@ -30,6 +30,19 @@ wants whole "$frames"
 wants whole "made at run time_[j];"
 [ "$(wc -l <whole.folded)" = 1 ] || fail "one stack has several lines"
 
+# Without Python: neither shown nor taken.
+timeout 60 "$cuprobe" record --library "$CUDA_INJECTION64_PATH" -q -d 2 --stacks=native -o native.cup -- \
+	sh -c 'echo "$CUPROBE_NATIVE_STACKS" >native; exec ./whole' >out 2>err || { cat err; fail "native"; }
+[ "$(cat native)" = 1 ] || fail "the library is not told"
+"$cuprobe" export -q -f folded -o native.folded native.cup || fail "export native"
+wants native ";main;train_epoch;train_step;inlined_step_[i];cudaLaunchKernel;gemm(float*)_[g] 3000"
+
+# No stacks: all is still there.
+timeout 60 "$cuprobe" record --library "$CUDA_INJECTION64_PATH" -q -d 2 --stacks=off -o off.cup -- ./whole \
+	>out 2>err || { cat err; fail "off"; }
+"$cuprobe" export -q -f folded -o off.folded off.cup || fail "export off"
+grep -qE '^\[(unattributed|a stack that was not received)\];cudaLaunchKernel;gemm\(float\*\)_\[g\] 3000$' off.folded || { cat off.folded; fail "off"; }
+
 # A program that is gone before its last stacks arrive.
 cp "$launcher" gone
 folded gone exit >/dev/null

@@ -16,7 +16,7 @@ fail() {
 
 "$make_capture" demo demo.cup
 "$cuprobe" flame demo.cup 2>message
-grep -q "3.01 % of it without a known launch, 45.56 % without a stack" message || fail "$(cat message)"
+grep -q "3.01 % of it without a known launch, 52.13 % without a stack" message || fail "$(cat message)"
 "$cuprobe" flame -q -o demo.html demo.cup
 
 # What the graph holds, by program: the frames of each stack with their time, checked against the

@@ -23,7 +23,7 @@ static char why[256];
 
 static int fork_only(struct child *ret, char *const *argv)
 {
-	const struct child_opts opts = {argv, "", NULL, true};
+	const struct child_opts opts = {.argv = argv, .library = "", .as_root = true};
 
 	return child_fork(ret, &opts, why, sizeof(why));
 }
@@ -31,7 +31,11 @@ static int fork_only(struct child *ret, char *const *argv)
 /* Runs the command to its end. */
 static int status_of(char *const *argv, bool as_root)
 {
-	const struct child_opts opts = {argv, "/lib/ours.so", "/run/direct", as_root};
+	const struct child_opts opts = {.argv = argv,
+					.library = "/lib/ours.so",
+					.direct = "/run/direct",
+					.as_root = as_root,
+					.native_stacks = true};
 	struct child c;
 	int status;
 
@@ -59,7 +63,8 @@ static void sets_the_variables_of_the_library(void **state)
 	unsetenv("NVTX_INJECTION64_PATH");
 	assert_int_equal(status_of(SHELL("[ $CUDA_INJECTION64_PATH = /lib/ours.so ] && "
 					 "[ $NVTX_INJECTION64_PATH = /lib/ours.so ] && "
-					 "[ $CUPROBE_DIRECT = /run/direct ]"),
+					 "[ $CUPROBE_DIRECT = /run/direct ] && "
+					 "[ $CUPROBE_NATIVE_STACKS = 1 ]"),
 				   true),
 			 0);
 }

@@ -268,7 +268,7 @@ static int put_location(Pprof__Sample *sample, uint64_t id)
 static int put_locations(struct sink *s, Pprof__Sample *to, const struct sample *from)
 {
 	const struct stack *stack = from->origin.stack;
-	bool known = stack && stack->frames && stack->have == stack->frames;
+	bool known = stack_is_defined(stack);
 	unsigned int labels = known ? s->unfold.tail : s->unfold.count;
 	uint64_t id;
 	int err = 0;
