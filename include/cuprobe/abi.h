@@ -515,7 +515,8 @@ struct cuprobe_launch {
 	__u32 thread;	  /* gettid() in the process's own pid namespace */
 	__u32 stack;	  /* id; 0: none was taken */
 	__u32 weight;	  /* launches that this one stands for, in 1/256 */
-	__u32 domain_api; /* cbid, as in api; with CUPROBE_LAUNCH_DRIVER */
+	__u32 domain_api; /* cbid, as in api; with CUPROBE_LAUNCH_DRIVER. 0: a call that adds nodes
+			   */
 	__u32 flags;	  /* none yet: 0 */
 };
 CUPROBE_PINNED(struct cuprobe_launch, 40);

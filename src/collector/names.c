@@ -138,6 +138,8 @@ const char *launch_api_name(unsigned int domain_api)
 		domain_api & CUPROBE_LAUNCH_DRIVER ? driver_apis : runtime_apis;
 	unsigned int cbid = domain_api & ~CUPROBE_LAUNCH_DRIVER;
 
+	if (!domain_api)
+		return "a node added to a graph";
 	while (api->cbid && api->cbid != cbid && api->cbid_per_thread != cbid)
 		api++;
 	return api->name;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/batch.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "src/inject/clock.h"
@@ -35,13 +36,24 @@ static void batch_hand_over(__u32 probe)
 	ledger->fired += count;
 }
 
-/* Definitions go first, so that a reader who sees all batches in order knows every id it meets. */
+static bool probe_is_work(__u32 probe)
+{
+	return probe == CUPROBE_PROBE_kernel || probe == CUPROBE_PROBE_graph ||
+	       probe == CUPROBE_PROBE_memcpy || probe == CUPROBE_PROBE_memset;
+}
+
+/*
+ * Definitions go first, so that a reader who sees all batches in order knows every id it meets; and
+ * launches before the work that they put on a GPU.
+ */
 void cuprobe_batch_fire(__u32 probe)
 {
 	if (probe != CUPROBE_PROBE_string)
 		batch_hand_over(CUPROBE_PROBE_string);
 	if (probe != CUPROBE_PROBE_string && probe != CUPROBE_PROBE_info)
 		batch_hand_over(CUPROBE_PROBE_info);
+	if (probe_is_work(probe))
+		batch_hand_over(CUPROBE_PROBE_launch);
 	batch_hand_over(probe);
 }
 

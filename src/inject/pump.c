@@ -246,9 +246,9 @@ static void pump_round(void)
 	cuprobe_module_pump(now);
 	cuprobe_pc_pump(now);
 	cuprobe_parca_pc_fire();
+	cuprobe_launch_pump();
 	buffers_decode();
 	cuprobe_parca_kernels_fire();
-	cuprobe_launch_pump();
 	nvtx_left = cuprobe_nvtx_pump();
 	cuprobe_parca_nvtx_pump(false);
 	second_pass(now);

@@ -187,6 +187,7 @@ __u32 cuprobe_stacks_take(struct cuprobe_unwinding *u, struct cuprobe_registers 
 	 * gone. */
 	cuprobe_rules_check();
 	id = taken_find(&t, u, at);
+	u->learned = true;
 	if (id)
 		return id;
 	stack = stack_keep(u, t.python, t.python_count);

@@ -41,7 +41,7 @@ struct cuprobe_unwinding {
 	__u32 first;
 	enum cuprobe_unwind_end end;
 	__u32 generation; /* of its rules */
-	bool learned;	  /* in the last walk a rule was seen for the first time */
+	bool learned;	  /* in the last walk something was seen for the first time */
 	struct cuprobe_unwind_frame frames[CUPROBE_UNWIND_FRAMES];
 	struct cuprobe_unwind_frame fresh[CUPROBE_UNWIND_FRAMES]; /* of a walk under way */
 	__u64 copy[CUPROBE_UNWIND_COPY_BYTES / sizeof(__u64)];

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Stacks of real launches, from the call to where the program or the thread started: without frame
-# pointers, with inlined callers, on the smallest stack, without symbols, with the runtime linked in.
+# pointers, with inlined callers, on the smallest stack, without symbols, with the runtime linked in, from
+# graphs.
 . "$(dirname "$0")/common"
 . "$(dirname "$0")/simulator"
 export CUPROBE_CUPTI_PATH="$BUILD_DIR/mock/libcupti.so.13" CUPROBE_STACK_BUDGET=100
@@ -35,4 +36,10 @@ wants stripped "^stripped\+0x[0-9a-f]+;.*;stripped\+0x[0-9a-f]+;cuLaunchKernel;a
 
 stacks static "${app}_static" loop -q -d 1 -r 500
 wants static "start_thread;worker_main;.*;cudaLaunchKernel;.*_\[g\] [0-9]+$"
+
+# What a graph does is led back to where its nodes were made, all of it.
+recorded --kinds=kernel --stacks=native -- "$app" loop -q -d 1 -r 300 --graph=30 || fail "graph"
+"$cuprobe" flame -q --graph-stacks=capture -o capture.svg a.cup || fail "flame"
+grep -q '"worker_graph"' capture.svg || fail "no stack of the capture"
+grep -q '"worker_step"' capture.svg && fail "some of the graph is not led back to its capture"
 exit 0

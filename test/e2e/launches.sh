@@ -27,7 +27,7 @@ whole "$app" loop -q -n 200 --graph=30
 
 # With less time than stacks need some launches have none, and the others stand for them.
 export CUPROBE_STACK_BUDGET=1
-recorded --kinds=launch,stack -- "$app" loop -q -n 20000 || fail "budget"
+MOCK_GPU=instant recorded --kinds=launch,stack -- "$app" loop -q -n 150000 || fail "budget"
 "$cuprobe" export -q -f jsonl -o - a.cup | grep '"kind":"launch"' >launches.jsonl
 python3 - launches.jsonl <<'PYTHON' || fail "weights"
 import json, sys

@@ -55,6 +55,18 @@ static void fires_definitions_before_what_refers_to_them(void **state)
 	assert_int_equal(fake_order[1], CUPROBE_PROBE_memset);
 }
 
+static void fires_launches_before_their_work(void **state)
+{
+	(void)state;
+	fake_fired = 0;
+	memset_add(1);
+	*(struct cuprobe_launch *)cuprobe_batch_add(CUPROBE_PROBE_launch) =
+		(struct cuprobe_launch){.correlation = 1};
+	cuprobe_batch_fire(CUPROBE_PROBE_memset);
+	assert_int_equal(fake_order[0], CUPROBE_PROBE_launch);
+	assert_int_equal(fake_order[1], CUPROBE_PROBE_memset);
+}
+
 static void discards_and_counts_when_the_consumer_has_left(void **state)
 {
 	size_t before = fake[CUPROBE_PROBE_memset].count;
@@ -90,11 +102,13 @@ int main(void)
 		cmocka_unit_test(fires_a_full_batch_and_keeps_the_order),
 		cmocka_unit_test(fires_by_age),
 		cmocka_unit_test(fires_definitions_before_what_refers_to_them),
+		cmocka_unit_test(fires_launches_before_their_work),
 		cmocka_unit_test(discards_and_counts_when_the_consumer_has_left),
 		cmocka_unit_test(counts_what_is_lost_as_produced),
 	};
 
 	fake_attach(CUPROBE_PROBE_memset);
 	fake_attach(CUPROBE_PROBE_string);
+	fake_attach(CUPROBE_PROBE_launch);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
