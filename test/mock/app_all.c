@@ -100,6 +100,8 @@ int all_run(const struct app_options *options)
 		everything_launches(&e);
 		everything_waits(&e);
 	}
+	CHECK(cudaEventDestroy(e.event));
+	CHECK(cudaEventDestroy(e.late));
 	return 0;
 }
 
