@@ -8,6 +8,8 @@
 #define MEASURED_EVERY 16u /* reading the clock costs, too */
 #define MEMORY 8u	   /* measurements that the cost is an average of */
 #define MOST_NS 100000000u
+#define FIRST_MOST_NS 100000u
+#define JUMP 8u /* times the average: beyond that the thread had lost its core meanwhile */
 #define SAVED_FIRST_NS 5000000
 #define SAVED_MOST_NS 50000000
 #define SPREAD 8 /* windows that savings are spent in, or debts paid */
@@ -71,7 +73,8 @@ bool cuprobe_budget_measures(const struct cuprobe_budget *b)
 
 void cuprobe_budget_spent(struct cuprobe_budget *b, __u64 ns)
 {
-	__u32 cost_ns = ns < MOST_NS ? (__u32)ns : MOST_NS;
+	__u64 most_ns = b->cost_ns ? JUMP * (__u64)b->cost_ns : FIRST_MOST_NS;
+	__u32 cost_ns = (__u32)clamp((__s64)ns, 0, most_ns < MOST_NS ? (__s64)most_ns : MOST_NS);
 
 	if (b->cost_ns)
 		b->cost_ns += cost_ns / MEMORY - b->cost_ns / MEMORY;

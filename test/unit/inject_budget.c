@@ -112,6 +112,22 @@ static void a_costly_moment_is_got_over(void **state)
 	assert_int_equal(weight, CUPROBE_LAUNCH_WEIGHT_ONE);
 }
 
+/* Another program had the core: with few launches there are few measurements to outweigh it. */
+static void a_moment_without_the_core_is_no_cost(void **state)
+{
+	__u64 now = 1000000000;
+	struct cuprobe_budget b;
+
+	(void)state;
+	cuprobe_budget_begin(&b, now, 7);
+	for (int i = 0; i < 5000; i++) {
+		now += 20000;
+		assert_int_equal(cuprobe_budget_weight(&b, now, 5), CUPROBE_LAUNCH_WEIGHT_ONE);
+		if (cuprobe_budget_measures(&b))
+			cuprobe_budget_spent(&b, i == 1600 ? 20000000 : 500);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +137,7 @@ int main(void)
 		cmocka_unit_test(stacks_take_no_more_than_their_share),
 		cmocka_unit_test(weights_stand_for_all_launches),
 		cmocka_unit_test(a_costly_moment_is_got_over),
+		cmocka_unit_test(a_moment_without_the_core_is_no_cost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
