@@ -44,7 +44,7 @@ static bool probe_is_work(__u32 probe)
 
 /*
  * Definitions go first, so that a reader who sees all batches in order knows every id it meets; and
- * launches before the work that they put on a GPU.
+ * launches, with their stacks, before the work that they put on a GPU.
  */
 void cuprobe_batch_fire(__u32 probe)
 {
@@ -52,8 +52,10 @@ void cuprobe_batch_fire(__u32 probe)
 		batch_hand_over(CUPROBE_PROBE_string);
 	if (probe != CUPROBE_PROBE_string && probe != CUPROBE_PROBE_info)
 		batch_hand_over(CUPROBE_PROBE_info);
-	if (probe_is_work(probe))
+	if (probe_is_work(probe)) {
+		batch_hand_over(CUPROBE_PROBE_stack);
 		batch_hand_over(CUPROBE_PROBE_launch);
+	}
 	batch_hand_over(probe);
 }
 

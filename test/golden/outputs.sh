@@ -61,7 +61,7 @@ if command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1; then
 fi
 
 # All GPU time is in the stacks, to the nanosecond.
-total() { awk '{ sum += $NF } END { printf "%d\n", sum }'; }
+total() { awk '{ sum += $NF } END { printf "%.0f\n", sum }'; }
 "$cuprobe" export -q -f folded --kinds=kernel -o - demo.cup | total >stacks
 "$cuprobe" export -q -f csv --kinds=kernel -o - demo.cup | cut -d, -f5 | total >kernels
 cmp stacks kernels || failed=1
