@@ -35,7 +35,7 @@ stacks stripped ./stripped
 wants stripped "^stripped\+0x[0-9a-f]+;.*;stripped\+0x[0-9a-f]+;cuLaunchKernel;add"
 
 stacks static "${app}_static" loop -q -d 1 -r 500
-wants static "start_thread;worker_main;.*;cudaLaunchKernel;.*_\[g\] [0-9]+$"
+wants static "start_thread;(.*;)?worker_main;.*;cudaLaunchKernel;.*_\[g\] [0-9]+$"
 
 # What a graph does is led back to where its nodes were made, all of it.
 recorded --kinds=kernel --stacks=native -- "$app" loop -q -d 1 -r 300 --graph=30 || fail "graph"
