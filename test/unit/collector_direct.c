@@ -255,6 +255,8 @@ static void refuses_positions_beyond_the_ring(void **state)
 	struct meeting *m = *state;
 
 	meet(m);
+	put_word(m->memory->front, 56);
+	put_word(m->memory->batches, 56);
 	m->memory->front_written = CUPROBE_DIRECT_FRONT_BYTES + 64;
 	assert_int_equal(read_all(m), -EBADMSG);
 	m->memory->front_written = ~0ull;
@@ -280,6 +282,7 @@ static void refuses_impossible_lengths(void **state)
 	meet(m);
 	m->memory->front_written = 1024;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		m->peer->front.position = 0; /* what is refused has been passed over */
 		put_word(m->memory->front, words[i]);
 		assert_int_equal(read_all(m), -EBADMSG);
 	}
@@ -289,17 +292,18 @@ static void refuses_impossible_lengths(void **state)
 /* The last entry of the large ring, behind which other things lie. */
 static void refuses_what_reaches_beyond_the_end(void **state)
 {
+	const __u32 last = CUPROBE_DIRECT_BATCHES_BYTES - 64;
 	struct meeting *m = *state;
 
 	meet(m);
+	put_word(m->memory->batches + last, 56 + 1024);
+	m->peer->batches.position = last;
 	m->memory->batches_written = CUPROBE_DIRECT_BATCHES_BYTES;
-	put_word(m->memory->batches,
-		 BPF_RINGBUF_DISCARD_BIT | (CUPROBE_DIRECT_BATCHES_BYTES - 64 - 8));
 	assert_int_equal(read_all(m), -EBADMSG);
-	put_word(m->memory->batches + CUPROBE_DIRECT_BATCHES_BYTES - 64, 56 + 1024);
+	m->peer->batches.position = last;
+	m->memory->batches_written = CUPROBE_DIRECT_BATCHES_BYTES + 4096;
 	assert_int_equal(read_all(m), -EBADMSG);
-	m->memory->batches_written += 4096;
-	assert_int_equal(read_all(m), -EBADMSG);
+	assert_int_equal(m->samples, 0);
 }
 
 /* Any bytes anywhere; under ASan this says more. */
