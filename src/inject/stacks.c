@@ -120,7 +120,7 @@ static struct stack *stack_keep(const struct cuprobe_unwinding *u,
 	size_t bytes = stack_bytes(native, count);
 	__u64 at =
 		atomic_fetch_add_explicit(&table.used, (bytes + 7) & ~7ull, memory_order_relaxed);
-	struct stack *stack = (struct stack *)(table.store + at);
+	struct stack *stack = (void *)(table.store + at);
 
 	if (at + bytes > STORE_BYTES)
 		return NULL;

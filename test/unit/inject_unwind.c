@@ -58,7 +58,7 @@ static struct {
  */
 __attribute__((no_sanitize("address"))) static void information_copy(size_t bytes)
 {
-	const volatile uint64_t *from = (const volatile uint64_t *)moved.original;
+	const volatile uint64_t *from = (const void *)moved.original;
 
 	moved.copy = moved.fence - bytes;
 	for (size_t i = 0; i < bytes / sizeof(*from); i++)
