@@ -131,6 +131,7 @@ int main(int argc, char **argv)
 {
 	static struct cuprobe_unwinding unwinding, in_handler;
 	struct path p = {.leaf = leaf};
+	bool right;
 
 	wanted = argc > 1 ? strtoull(argv[1], NULL, 10) : 10000;
 	p.random = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
@@ -145,8 +146,6 @@ int main(int argc, char **argv)
 		path_next(&p);
 	}
 	interrupt(&p);
-	return comparison_report(&comparison, "calls") & !comparison.guessed &
-			       comparison_report(&interrupted, "interrupts")
-		       ? 0
-		       : 1;
+	right = comparison_report(&comparison, "calls") && !comparison.guessed;
+	return comparison_report(&interrupted, "interrupts") && right ? 0 : 1;
 }
