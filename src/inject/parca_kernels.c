@@ -61,6 +61,9 @@ static void batch_fire(void)
 	static const struct parcagpu_kernel *pointers[PARCAGPU_BATCH];
 	__u32 attached = cuprobe_parcagpu->attached();
 
+	/* Whoever came to cuda_correlation meanwhile was not told of the launches of these. */
+	if (!filtering && attached & PARCAGPU_BIT(cuda_correlation))
+		batch_count = 0;
 	if (!batch_count)
 		return;
 	names_resolve();

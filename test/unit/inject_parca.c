@@ -224,6 +224,11 @@ static void gives_all_kernels_where_nobody_is_told_of_launches(void **state)
 	cuprobe_parca_kernels_fire();
 	assert_int_equal(parca.kernels, 2);
 	assert_int_equal(parca.executed, 2);
+	buffer_begin();
+	kernel(3, 0, "of a launch before somebody came who is told of launches");
+	parca.attached |= PARCAGPU_BIT(cuda_correlation);
+	cuprobe_parca_kernels_fire();
+	assert_int_equal(parca.kernels, 2);
 }
 
 static void forgets_what_was_told_to_others(void **state)
