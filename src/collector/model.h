@@ -52,6 +52,7 @@ struct process {
 	__u32 states; /* bit n: was told of state n */
 	__u32 active_probes;   /* as last told: what CUPTI collects for readers of the native probes
 				*/
+	__u64 ledger_ns;       /* when the last whole ledger was told; 0: none was */
 	__u64 unknown_batches; /* of probes that only a newer cuprobe knows */
 	bool info_known;
 	struct cuprobe_info_process info;

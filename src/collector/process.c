@@ -223,6 +223,8 @@ int process_set_status(struct process *p, const struct cuprobe_status *status)
 		return process_add_message(p, status);
 	case CUPROBE_STATUS_LEDGER:
 		process_set_ledger(p, &status->ledger);
+		if (status->ledger.probe == CUPROBE_PROBE_status) /* the last of them */
+			p->ledger_ns = status->time_ns;
 		return 0;
 	default:
 		return 0;

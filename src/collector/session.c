@@ -30,7 +30,7 @@ struct sender {
 	struct sender *next;
 	pid_t pid;
 	__u64 start_ns;
-	bool settled; /* said that it collects nothing any more */
+	bool settled; /* said that it collects nothing any more, or for others only */
 };
 
 struct session {
@@ -43,8 +43,9 @@ struct session {
 	bool all;
 	struct map senders_by_key;
 	struct sender *senders, *newest;
-	long budget; /* bytes that this round may still deliver; negative: more is waiting */
-	int err;     /* of the handler */
+	__u64 detached_ns; /* since when no data comes any more; 0: it does */
+	long budget;	   /* bytes that this round may still deliver; negative: more is waiting */
+	int err;	   /* of the handler */
 };
 
 static __u64 now_ms(void)
@@ -91,9 +92,12 @@ static struct sender *sender_new(struct session *s, const struct cuprobe_batch_h
 	return sender;
 }
 
-/* Notes that a process collects no data any more. */
+/*
+ * Notes that a process collects no data any more. With other readers it goes on: then a whole
+ * ledger from after `detached_ns` has all that was for us.
+ */
 static void sender_status(struct sender *sender, const struct cuprobe_batch_header *h,
-			  const char *data)
+			  const char *data, __u64 detached_ns)
 {
 	__u32 stride = h->bytes / h->count;
 	const struct cuprobe_status *status;
@@ -102,6 +106,9 @@ static void sender_status(struct sender *sender, const struct cuprobe_batch_head
 		status = (const void *)(data + at);
 		if (status->type == CUPROBE_STATUS_STATE)
 			sender->settled = !(status->state.active_probes & ~PROBES_ALWAYS);
+		else if (status->type == CUPROBE_STATUS_LEDGER &&
+			 status->ledger.probe == CUPROBE_PROBE_status && detached_ns)
+			sender->settled |= status->time_ns >= detached_ns;
 	}
 }
 
@@ -120,7 +127,7 @@ static int session_deliver(struct session *s, const struct cuprobe_batch_header 
 	if (fresh || (h->probe == CUPROBE_PROBE_info && !h->seq))
 		err = s->handler.process(s->handler.arg, sender->pid, sender->start_ns);
 	if (h->probe == CUPROBE_PROBE_status)
-		sender_status(sender, h, data);
+		sender_status(sender, h, data, s->detached_ns);
 	return err ? err : s->handler.batch(s->handler.arg, h, data);
 }
 
@@ -438,6 +445,7 @@ int session_stop(struct session *s, int grace_ms)
 		sender->settled = false;
 	if (!err)
 		err = session_detach(s, false);
+	s->detached_ns = (now_ms() + 1) * 1000000;
 	if (!err)
 		err = session_deliver_for(s, last_ms, true);
 	if (!err)

@@ -2,6 +2,7 @@
 /* The last part of a summary: whether anything was lost, where, and what to do about it. */
 #include <string.h>
 
+#include "src/collector/capture.h"
 #include "src/collector/event.h"
 #include "src/collector/json.h"
 #include "src/collector/model.h"
@@ -55,11 +56,12 @@ static __u64 process_cupti_dropped(const struct process *p)
 
 /*
  * The library's last words are a ledger of all that it sent and that it collects nothing, at the
- * end of the recording or of the process; it may stay active for readers of other providers.
+ * end of the recording or of the process. Where it goes on for other readers the ledger of the next
+ * second is.
  * Definitions are told again at any time, also after that; and what does not even say what process
  * it is keeps no ledger.
  */
-static bool process_left_silently(const struct process *p)
+static bool process_left_silently(const struct process *p, const struct session_info *info)
 {
 	for (unsigned int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
 		const struct ledger *l = &p->ledgers[probe];
@@ -67,7 +69,7 @@ static bool process_left_silently(const struct process *p)
 		if (!probe_is_told_again(probe) && l->delivered > l->library.produced)
 			return p->info_known;
 	}
-	return p->state == CUPROBE_STATE_ACTIVE && p->active_probes;
+	return p->state == CUPROBE_STATE_ACTIVE && p->active_probes && p->ledger_ns < info->end_ns;
 }
 
 static void ledger_row(struct table *t, const struct process *p, unsigned int probe)
@@ -109,7 +111,7 @@ static int print_ledger_table(struct model *m, const struct summary_opts *opts,
 		if (!summary_wants(opts, (pid_t)p->pid))
 			continue;
 		totals->cupti += process_cupti_dropped(p);
-		totals->silent += !opts->ends_early && process_left_silently(p);
+		totals->silent += !opts->ends_early && process_left_silently(p, opts->info);
 		for (unsigned int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
 			totals_add(totals, &p->ledgers[probe]);
 			if (ledger_is_empty(&p->ledgers[probe]))
