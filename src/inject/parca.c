@@ -9,7 +9,12 @@
 
 const struct parcagpu *cuprobe_parcagpu = &cuprobe_parcagpu_usdt;
 
-static atomic_bool unlimited; /* orders nothing */
+static atomic_bool tells_launches, unlimited; /* order nothing */
+
+bool cuprobe_parca_tells_launches(void)
+{
+	return atomic_load_explicit(&tells_launches, memory_order_relaxed);
+}
 
 bool cuprobe_parca_unlimited(void)
 {
@@ -28,6 +33,8 @@ __u32 cuprobe_parca_look(void)
 		cuprobe_parca_filter_renew();
 	if (attached & PARCAGPU_BIT(cuda_correlation))
 		needs |= CUPROBE_PARCA_LAUNCHES;
+	atomic_store_explicit(&tells_launches, needs & CUPROBE_PARCA_LAUNCHES,
+			      memory_order_relaxed);
 	if (attached & (PARCAGPU_BIT(activity_batch) | PARCAGPU_BIT(kernel_executed)))
 		needs |= CUPROBE_PARCA_KERNELS | CUPROBE_PROBE_BIT(CUPROBE_PROBE_kernel);
 	if (attached & (PARCAGPU_BIT(cubin_loaded) | PARCAGPU_BIT(cubin_unloaded)))

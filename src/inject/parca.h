@@ -20,6 +20,9 @@
 /* The provider in use; tests put their own here before anything is started. */
 extern const struct parcagpu *cuprobe_parcagpu;
 
+/* Somebody is to be told of launches. Any thread. */
+bool cuprobe_parca_tells_launches(void);
+
 /* Launches are told without limits now: samples refer to any. Any thread. */
 bool cuprobe_parca_unlimited(void);
 

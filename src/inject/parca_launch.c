@@ -66,7 +66,9 @@ static bool allowed(struct launcher *l, bool graph)
 		     : bucket_take(&l->kernels, cuprobe_env.parca_rate);
 }
 
-/* The driver's call inside one of the runtime has the same correlation id, and is the same launch.
+/*
+ * The driver's call inside one of the runtime has the same correlation id, and is the same launch.
+ * Calls may be shown for others alone.
  */
 static void launch_begin(struct launcher *l, CUpti_CallbackDomain domain, __u32 correlation,
 			 bool graph)
@@ -75,7 +77,8 @@ static void launch_begin(struct launcher *l, CUpti_CallbackDomain domain, __u32 
 		return;
 	l->correlation = correlation;
 	l->domain = (__u8)domain;
-	l->chosen = allowed(l, graph) && cuprobe_parca_filter_add(correlation);
+	l->chosen = cuprobe_parca_tells_launches() && allowed(l, graph) &&
+		    cuprobe_parca_filter_add(correlation);
 }
 
 static bool failed(const CUpti_CallbackData *call)

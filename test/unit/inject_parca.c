@@ -115,6 +115,18 @@ static void tells_nothing_of_launches_that_fail(void **state)
 	assert_int_equal(parca.launches, 0);
 }
 
+/* The native probe `launch` has them shown. Told to nobody, they would let their kernels pass. */
+static void tells_nobody_who_is_not_there(void **state)
+{
+	__u32 correlation;
+
+	(void)state;
+	parca_attach(PARCAGPU_BIT(activity_batch));
+	correlation = launch(RUNTIME, 211);
+	assert_int_equal(parca.launches, 0);
+	assert_int_equal(cuprobe_parca_filter_look(correlation), CUPROBE_PARCA_UNKNOWN);
+}
+
 static void *ten_launches(void *unused)
 {
 	(void)unused;
@@ -447,6 +459,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, setup)
 		TEST(tells_launches_with_the_outermost_id),
 		TEST(tells_nothing_of_launches_that_fail),
+		TEST(tells_nobody_who_is_not_there),
 		TEST(limits_each_thread_by_itself),
 		TEST(lets_kernels_follow_their_launch),
 		TEST(keeps_fields_where_they_are_read),
