@@ -7,6 +7,7 @@ export VIA=direct
 . "$(dirname "$0")/common"
 . "$(dirname "$0")/simulator"
 [ "$(id -u)" = 0 ] || { echo "SKIP: needs root, to be others"; exit 77; }
+others_reach_us || { echo "SKIP: other users cannot get to $BUILD_DIR"; exit 77; }
 chmod 755 "$tmp"
 mkdir open
 chmod 777 open
