@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/collector/capture.h"
 #include "src/collector/cubins.h"
 #include "src/collector/leaves.h"
 #include "src/collector/map.h"
@@ -13,6 +14,7 @@
 #include "src/collector/names.h"
 #include "src/collector/nvtx_ranges.h"
 #include "src/collector/output/fields.h"
+#include "src/collector/sink.h"
 #include "src/collector/stacks.h"
 #include "src/collector/stalls.h"
 
@@ -314,6 +316,18 @@ int profile_open(struct profile **ret, const struct profile_opts *opts)
 	}
 	*ret = p;
 	return 0;
+}
+
+int profile_open_for_sink(struct profile **ret, const struct sink_opts *opts)
+{
+	const struct profile_opts profile = {
+		.model = opts->model,
+		.inside = true,
+		.mangled = opts->mangled,
+		.native = opts->info->native_stacks,
+	};
+
+	return profile_open(ret, &profile);
 }
 
 int profile_event(struct profile *p, const struct event *e)

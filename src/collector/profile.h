@@ -14,6 +14,7 @@
 struct kernel_leaf;
 struct model;
 struct profile;
+struct sink_opts;
 
 /* How things of one type are kept: in a list, the newest first, and by hash. */
 struct profile_link {
@@ -60,6 +61,8 @@ struct profile_opts {
 };
 
 int profile_open(struct profile **ret, const struct profile_opts *opts);
+/* As an output file is to have it: with the inside of kernels. */
+int profile_open_for_sink(struct profile **ret, const struct sink_opts *opts);
 void profile_free(struct profile *p);
 /* The kinds of events that it wants: bit n is probe n. */
 #define PROFILE_WORK                                                                               \

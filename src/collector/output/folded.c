@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/collector/capture.h"
 #include "src/collector/json.h"
 #include "src/collector/output/file.h"
 #include "src/collector/output/text.h"
@@ -33,18 +32,12 @@ struct line {
 
 static int folded_open(struct sink **ret, const struct sink_opts *opts)
 {
-	const struct profile_opts profile = {
-		.model = opts->model,
-		.inside = true,
-		.mangled = opts->mangled,
-		.native = opts->info->native_stacks,
-	};
 	struct sink *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	err = profile_open(&s->profile, &profile);
+	err = profile_open_for_sink(&s->profile, opts);
 	if (!err)
 		err = output_open(&s->out, opts->path, 0);
 	if (err) {

@@ -41,12 +41,6 @@ struct sink {
 
 static int pprof_open(struct sink **ret, const struct sink_opts *opts)
 {
-	const struct profile_opts profile = {
-		.model = opts->model,
-		.inside = true,
-		.mangled = opts->mangled,
-		.native = opts->info->native_stacks,
-	};
 	size_t bytes = strlen(opts->path);
 	struct sink *s = calloc(1, sizeof(*s));
 	int err;
@@ -55,7 +49,7 @@ static int pprof_open(struct sink **ret, const struct sink_opts *opts)
 		return -ENOMEM;
 	s->info = opts->info;
 	s->compress = bytes < 3 || strcmp(opts->path + bytes - 3, ".gz") != 0;
-	err = profile_open(&s->profile, &profile);
+	err = profile_open_for_sink(&s->profile, opts);
 	if (!err)
 		err = output_open(&s->out, opts->path, 0);
 	if (err) {
