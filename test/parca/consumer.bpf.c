@@ -130,15 +130,16 @@ static void kernel_read(const void *record)
 	bpf_ringbuf_submit(e, 0);
 }
 
-SEC("usdt")
-int BPF_USDT(activity_batch, const void **records, __u32 count)
+/* Pointers are read as the agent reads them, POINTERS at a time and at most `most`. */
+static __always_inline int batch_read(const void **records, __u32 count, __u32 most,
+				      void (*read)(const void *record))
 {
 	const void *pointers[POINTERS];
 
 	tell(EVENT_BATCH, count);
-	if (count > BATCH_MOST)
-		tell(EVENT_LOST, count - BATCH_MOST);
-	for (__u32 first = 0; first < BATCH_MOST; first += POINTERS) {
+	if (count > most)
+		tell(EVENT_LOST, count - most);
+	for (__u32 first = 0; first < most; first += POINTERS) {
 		if (first >= count)
 			break;
 		if (bpf_probe_read_user(pointers, sizeof(pointers), records + first)) {
@@ -147,10 +148,16 @@ int BPF_USDT(activity_batch, const void **records, __u32 count)
 		}
 		for (__u32 i = 0; i < POINTERS; i++) {
 			if (first + i < count)
-				kernel_read(pointers[i]);
+				read(pointers[i]);
 		}
 	}
 	return 0;
+}
+
+SEC("usdt")
+int BPF_USDT(activity_batch, const void **records, __u32 count)
+{
+	return batch_read(records, count, BATCH_MOST, kernel_read);
 }
 
 SEC("usdt")
@@ -210,24 +217,7 @@ static void nvtx_read(const void *record)
 SEC("usdt")
 int BPF_USDT(nvtx_event_batch, const void **records, __u32 count)
 {
-	const void *pointers[POINTERS];
-
-	tell(EVENT_BATCH, count);
-	if (count > NVTX_MOST)
-		tell(EVENT_LOST, count - NVTX_MOST);
-	for (__u32 first = 0; first < NVTX_MOST; first += POINTERS) {
-		if (first >= count)
-			break;
-		if (bpf_probe_read_user(pointers, sizeof(pointers), records + first)) {
-			tell(EVENT_BAD, -1);
-			break;
-		}
-		for (__u32 i = 0; i < POINTERS; i++) {
-			if (first + i < count)
-				nvtx_read(pointers[i]);
-		}
-	}
-	return 0;
+	return batch_read(records, count, NVTX_MOST, nvtx_read);
 }
 
 SEC("usdt")
