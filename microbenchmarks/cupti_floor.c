@@ -7,7 +7,8 @@
  *	CUDA_INJECTION64_PATH=.../libcupti_floor.so FLOOR_KINDS=kernel,memcpy prog
  *
  * pc_sample among FLOOR_KINDS enables PC sampling of each context and lets nothing begin, which
- *costs launches the same as sampling does.
+ * costs launches the same as sampling does; launch among them enables callbacks that do nothing on
+ * the two calls that launch most kernels.
  *
  * FLOOR_CUPTI names the libcupti for programs that have none mapped; else the loader's path is
  * searched. What does not work is said on standard error: this library serves benchmarks only.
@@ -117,30 +118,45 @@ static void check(CUptiResult result, const char *what)
 
 static CUptiResult (*pc_enable)(CUpti_PCSamplingEnableParams *);
 
-static void CUPTIAPI context_created(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+/* The one subscriber's only callback: launches pass it by. */
+static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
 				     const void *data)
 {
 	const CUpti_ResourceData *resource = data;
-	CUpti_PCSamplingEnableParams params = {.size = CUpti_PCSamplingEnableParamsSize,
-					       .ctx = resource->context};
+	CUpti_PCSamplingEnableParams params = {.size = CUpti_PCSamplingEnableParamsSize};
 
 	(void)user;
-	if (domain == CUPTI_CB_DOMAIN_RESOURCE && id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
-		check(pc_enable(&params), "pc_sample");
+	if (domain != CUPTI_CB_DOMAIN_RESOURCE || id != CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
+		return;
+	params.ctx = resource->context;
+	check(pc_enable(&params), "pc_sample");
 }
 
-static void pc_sample_enable(void *cupti)
+static void callback_enable(void *cupti, CUpti_CallbackDomain domain, CUpti_CallbackId id)
 {
+	static CUpti_SubscriberHandle subscriber;
 	CUptiResult (*subscribe)(CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *) =
 		dlsym(cupti, "cuptiSubscribe");
 	CUptiResult (*enable)(uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain,
 			      CUpti_CallbackId) = dlsym(cupti, "cuptiEnableCallback");
-	CUpti_SubscriberHandle subscriber;
 
+	if (!subscriber)
+		check(subscribe(&subscriber, called, NULL), "subscribe");
+	check(enable(1, subscriber, domain, id), "callback");
+}
+
+static void pc_sample_enable(void *cupti)
+{
 	pc_enable = dlsym(cupti, "cuptiPCSamplingEnable");
-	check(subscribe(&subscriber, context_created, NULL), "subscribe");
-	check(enable(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED),
-	      "context callback");
+	callback_enable(cupti, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+}
+
+static void launch_enable(void *cupti)
+{
+	callback_enable(cupti, CUPTI_CB_DOMAIN_RUNTIME_API,
+			CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
+	callback_enable(cupti, CUPTI_CB_DOMAIN_DRIVER_API,
+			CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
 }
 
 static void kinds_enable(void *cupti, const char *wanted)
@@ -154,6 +170,10 @@ static void kinds_enable(void *cupti, const char *wanted)
 
 		if (!strcmp(name, "pc_sample")) {
 			pc_sample_enable(cupti);
+			continue;
+		}
+		if (!strcmp(name, "launch")) {
+			launch_enable(cupti);
 			continue;
 		}
 		while (i < sizeof(kinds) / sizeof(*kinds) && strcmp(kinds[i].probe, name))

@@ -3,10 +3,11 @@
 """Runs every cell of the overhead table in turns; see bench-gpu.sh.
 
 Cells: bare; loaded (the library, nobody attached); kernel, graph, default (recorded from the
-start), native, python (kernels with the stacks of their launches), pc (PC samples); late-* (attached while it
-runs); after (the last consumer left, and CUPTI is given back);
-floor-* (CUPTI alone, buffers thrown away); profiler (torch.profiler, the PyTorch load only). A round
-visits every cell once; a ratio is taken within a round, and the table shows the median and the
+start), native, python (kernels with the stacks of their launches), pc (PC samples), parca (a reader
+of cuda_correlation and activity_batch); late-* (attached while it runs); after (the last consumer
+left, and CUPTI is given back); floor-* (CUPTI alone, buffers thrown away, callbacks empty); profiler
+(torch.profiler, the PyTorch load only). Each cell of a CUDA program is a process of its own in each
+round; of PyTorch, bare and loaded are several processes that take turns. A round visits every cell once; a ratio is taken within a round, and the table shows the median and the
 range of the rounds.
 """
 import argparse
@@ -29,7 +30,10 @@ PYTHON = KERNEL + ["--stacks=python"]
 RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED, "native": NATIVE,
             "python": PYTHON}
 FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph",
-          "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead", "floor-pc": "pc_sample"}
+          "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead", "floor-pc": "pc_sample",
+          "floor-parca": "kernel,launch"}
+PARCA = ["cuda_correlation", "activity_batch"]
+TWINS = 3  # processes of PyTorch for bare and for loaded: one differs from another by some percent
 SETTLE_S = 1.2  # from starting `record -p` until collection is surely on
 RELEASE_S = 2.5  # of calls after the last consumer left, in which CUPTI is given back
 # (cell, against, metric, ratio of speed at least)
@@ -45,6 +49,7 @@ GOALS = (
     ("loaded", "bare", "graph_per_s", 0.995),
     ("after", "bare", "graph_per_s", 0.995),
     ("graph", "bare", "graph_per_s", 0.99),
+    ("parca", "floor-parca", "launch_ns", 0.97),
     ("native", "late-kernel", "eager_per_s", 0.93),
     ("python", "late-kernel", "eager_per_s", 0.93),
 )
@@ -111,7 +116,7 @@ class Bench:
 
     def cells(self):
         """Those of the CUDA programs that have a process of their own."""
-        cells = ["bare", *RECORDED, *FLOORS]
+        cells = ["bare", *RECORDED, *FLOORS, "parca"]
         return [c for c in cells if c not in self.args.skip]
 
     def env(self, cell):
@@ -178,7 +183,24 @@ class Bench:
         path = os.path.join(self.args.dist, "bench", program)
         if cell in RECORDED:
             return self.run_once(self.record(RECORDED[cell], ["--", path]), os.environ)
+        if cell == "parca":
+            return self.read_as_parca([path])
         return self.run_once([path], self.env(cell))
+
+    def read_as_parca(self, command):
+        reader = subprocess.Popen([os.path.join(self.args.dist, "bench", "parca_consumer"),
+                                   self.library, *PARCA], stdout=subprocess.PIPE)
+        waster = None
+        try:
+            if b"attached" not in reader.stdout.readline():
+                raise Failed("parca_consumer does not attach")
+            waster = subprocess.Popen(["cat"], stdin=reader.stdout, stdout=subprocess.DEVNULL)
+            return self.run_once(command, self.env("loaded"))
+        finally:
+            reader.terminate()
+            reader.wait(timeout=20)
+            if waster:
+                waster.wait(timeout=20)
 
     def cuda_lifetime(self, program, number):
         """loaded, late and after, in one process."""
@@ -217,9 +239,9 @@ class Bench:
     def llm_start(self):
         llm = os.path.join(os.path.dirname(__file__), "..", "test", "gpu", "llm.py")
         command = [sys.executable, llm, "--serve", "--seconds", str(self.args.llm_seconds)]
-        servers = {cell: Server(command, self.env(env), 120) for cell, env in (
-            ("bare", "bare"), ("loaded", "loaded"), ("attached", "loaded"),
-            ("floor-kernel", "floor-kernel"), ("profiler", "bare"))}
+        ways = [(f"{cell}{n}", cell) for cell in ("bare", "loaded") for n in range(TWINS)]
+        ways += [("attached", "loaded"), ("floor-kernel", "floor-kernel"), ("profiler", "bare")]
+        servers = {name: Server(command, self.env(cell), 120) for name, cell in ways}
         servers["graph"] = Server([self.cuprobe, "record", "--quiet", *GRAPH, "-o",
                                    os.path.join(self.scratch, "llm.cup"), "--", *command],
                                   os.environ, 120)
@@ -243,7 +265,9 @@ class Bench:
     def llm_round(self, servers, number):
         for mode in ("eager", "graph"):
             for cell in ("bare", "loaded", "graph", "floor-kernel"):
-                self.keep(cell, number, servers[cell].ask(f"{cell} {mode}"))
+                twin = f"{cell}{number % TWINS}"
+                server = servers[twin if twin in servers else cell]
+                self.keep(cell, number, server.ask(f"{cell} {mode}"))
             self.keep("profiler", number, servers["profiler"].ask(f"profiler {mode} profile", 90))
             self.llm_attached(servers["attached"], number, mode)
 
@@ -330,7 +354,7 @@ def main():
     args.dist = os.path.abspath(args.dist)
     if args.quick:
         args.rounds, args.budget = min(args.rounds, 2), min(args.budget, 120)
-        args.skip += ["default", "floor-default", "native", "pc", "floor-pc"]
+        args.skip += ["default", "floor-default", "native", "pc", "floor-pc", "parca", "floor-parca"]
     bench = Bench(args)
     bench.run()
     print(table(bench.results))

@@ -3,9 +3,10 @@
 # Everything that only a GPU can show, in about eight minutes. Needs root, an NVIDIA GPU and the
 # tree of `make dist`; PyTorch and transformers for the steps llm and bench.
 #
-#	test/gpu/all.sh [STEP...]	steps: doctor mix midway versions stalls llm bench; when asked
-#					for: cycles (PC sampling on and off 100 times), late (which
-#					calls make CUPTI attribute functions of before)
+#	test/gpu/all.sh [STEP...]	steps: doctor mix direct managed midway versions stalls llm
+#					stacks sampled bench; when asked for: cycles (PC sampling on
+#					and off 100 times), late (which calls make CUPTI attribute
+#					functions of before)
 #
 # CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (/tmp/cuprobe-gpu)
 # CUPTI_FOLDERS	folders with other versions of libcupti, for the step versions
@@ -70,7 +71,7 @@ capture() # NAME SECONDS GRAPHS KINDS COMMAND...: NAME.cup, NAME.out and NAME.js
 	local name=$1 seconds=$2 graphs=$3 kinds=$4
 	shift 4
 	to=$scratch/$name.out step "$name.record" "$seconds" "$cuprobe" record --graphs="$graphs" \
-		--kinds "$kinds" -o "$scratch/$name.cup" -- "$@"
+		--via="${VIA:-bpf}" --kinds "$kinds" -o "$scratch/$name.cup" -- "$@"
 	exported "$name" --whole
 }
 
@@ -111,6 +112,32 @@ run_mix()
 	step mix-big.truth 60 python3 "$here/truth_check.py" --no-calls "$scratch/mix-big.out" \
 		"$scratch/mix-big.json.gz"
 	cp "$scratch/mix.cup" "$scratch/mix.json.gz" "$out/"
+}
+
+# The same counts without BPF, as root and as somebody with no rights at all.
+run_direct()
+{
+	local truth="python3 $here/truth_check.py"
+	VIA=direct capture direct 60 node $full "$dist/bench/mix" --rounds 20
+	step direct.truth 20 $truth --report "$scratch/direct.report.json" "$scratch/direct.out" \
+		"$scratch/direct.json.gz"
+	mkdir -m 777 "$scratch/nobody" && chmod 755 "$scratch"
+	to=$scratch/nobody.out step nobody.record 60 setpriv --reuid=65534 --regid=65534 --clear-groups \
+		env HOME=/tmp TMPDIR="$scratch/nobody" "$cuprobe" record --graphs=node --kinds $full \
+		-o "$scratch/nobody/nobody.cup" -- "$dist/bench/mix" --rounds 20
+	cp "$scratch/nobody/nobody.cup" "$scratch/nobody.cup"
+	exported nobody --whole
+	step nobody.truth 20 $truth --report "$scratch/nobody.report.json" "$scratch/nobody.out" \
+		"$scratch/nobody.json.gz"
+}
+
+run_managed()
+{
+	to=$scratch/managed.out step managed.record 60 "$cuprobe" record --kinds=kernel,unified_memory \
+		-o "$scratch/managed.cup" -- "$dist/bench/managed"
+	exported managed --whole
+	step managed.truth 20 python3 "$here/managed_check.py" "$scratch/managed.out" \
+		"$scratch/managed.report.json"
 }
 
 run_midway()
@@ -187,6 +214,36 @@ run_llm()
 	cp "$scratch/llm-eager.json.gz" "$out/"
 }
 
+# Eager, and the graph with the stacks that captured its nodes.
+run_stacks()
+{
+	local mode
+	for mode in eager graph; do
+		capture "stacks-$mode" 120 node kernel python3 "$here/llm.py" --mode $mode --passes 60
+		step "stacks-$mode.folded" 60 "$cuprobe" export -f folded -o "$scratch/stacks.folded" \
+			"$scratch/stacks-$mode.cup"
+		step "stacks-$mode.check" 30 python3 "$here/stacks_check.py" --python "$scratch/stacks.folded" \
+			"$scratch/stacks-$mode.report.json"
+		step "stacks-$mode.flame" 60 "$cuprobe" flame -o "$out/stacks-$mode.html" \
+			"$scratch/stacks-$mode.cup"
+		cp "$scratch/stacks-$mode.cup" "$out/"
+	done
+}
+
+# Samples beside measured times: a graph of kernels node by node, from the start.
+run_sampled()
+{
+	to=$scratch/sampled.out step sampled.record 120 "$cuprobe" record --graphs=node \
+		--kinds=kernel,pc_sample -o "$scratch/sampled.cup" -- \
+		python3 "$here/llm.py" --mode graph --seconds 10
+	to=$scratch/sampled.json step sampled.report 60 "$cuprobe" report --json "$scratch/sampled.cup"
+	to=$scratch/sampled.stalls step sampled.stalls 60 "$cuprobe" report --stalls --json \
+		"$scratch/sampled.cup"
+	step sampled.check 20 python3 "$here/sampled_check.py" "$scratch/sampled.json" \
+		"$scratch/sampled.stalls"
+	cp "$scratch/sampled.json" "$scratch/sampled.stalls" "$logs/"
+}
+
 run_bench()
 {
 	# shellcheck disable=SC2086 # a list of options
@@ -196,16 +253,13 @@ run_bench()
 	cat "$logs/bench.log"
 }
 
-if [ ! -x "$dist/bench/mix" ]; then
+for program in mix managed stalls; do
+	[ ! -x "$dist/bench/$program" ] || continue
 	mkdir -p "$dist/bench"
-	nvcc -O2 -arch=native -cudart static -I"$root/microbenchmarks" -o "$dist/bench/mix" \
-		"$here/mix.cu" "$root/microbenchmarks/bench.c" || exit 2
-fi
-if [ ! -x "$dist/bench/stalls" ]; then
-	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" -o "$dist/bench/stalls" \
-		"$here/stalls.cu" "$root/microbenchmarks/bench.c" || exit 2
-fi
-for name in "${@:-doctor mix midway versions stalls llm bench}"; do
+	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" \
+		-o "$dist/bench/$program" "$here/$program.cu" "$root/microbenchmarks/bench.c" || exit 2
+done
+for name in "${@:-doctor mix direct managed midway versions stalls llm stacks sampled bench}"; do
 	for one in $name; do
 		say "== $one (${SECONDS} s)"
 		"run_$one"
