@@ -67,7 +67,13 @@ static int export_event(void *arg, const struct event *e)
 
 static int export_play(struct view *v, const struct sink_ops *ops, const char *path)
 {
-	const struct sink_opts opts = {path, &v->info, v->model, v->options->mangled};
+	const struct sink_opts opts = {
+		.path = path,
+		.info = &v->info,
+		.model = v->model,
+		.mangled = v->options->mangled,
+		.remarks = v->options->quiet ? NULL : stderr,
+	};
 	struct exporter x = {.ops = ops};
 	int status, err = ops->open(&x.sink, &opts);
 

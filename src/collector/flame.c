@@ -10,7 +10,6 @@
 #include "src/collector/options.h"
 #include "src/collector/output/flame.h"
 #include "src/collector/profile.h"
-#include "src/collector/table.h"
 #include "src/collector/tree.h"
 #include "src/collector/unfold.h"
 #include "src/collector/verbs.h"
@@ -38,7 +37,7 @@ struct flame {
 	struct unfold unfold;
 	struct tree tree;
 	struct profile_totals totals;
-	char title[512], subtitle[512];
+	char title[512], subtitle[PROFILE_TOTALS_TEXT];
 };
 
 static int flame_event_of(void *profile, const struct event *e)
@@ -102,24 +101,13 @@ static int flame_read(struct flame *f, const struct options *o, bool other)
 	return status;
 }
 
-static double share(__u64 part, __u64 all)
-{
-	return all ? 100.0 * (double)part / (double)all : 0;
-}
-
 static void flame_describe(struct flame *f)
 {
 	const struct options *o = f->options;
-	const struct profile_totals *t = &f->totals;
-	char time[32];
 
 	snprintf(f->title, sizeof(f->title), "GPU time by CPU stack: %.200s%s%.200s", o->args[0],
 		 o->diff ? ", compared with " : "", o->diff ? o->diff : "");
-	snprintf(f->subtitle, sizeof(f->subtitle),
-		 "%s in %llu kernels, copies and graphs; %.2f %% of it without a known launch, "
-		 "%.2f %% without a stack",
-		 format_duration(time, (double)t->gpu_ns), t->works,
-		 share(t->unlaunched_ns, t->gpu_ns), share(t->unstacked_ns, t->gpu_ns));
+	profile_totals_text(f->subtitle, &f->totals);
 }
 
 static bool ends_in(const char *text, const char *end)

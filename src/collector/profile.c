@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "src/collector/sink.h"
 #include "src/collector/stacks.h"
 #include "src/collector/stalls.h"
+#include "src/collector/table.h"
 
 #define SAMPLES_MOST (1u << 22) /* what hostile processes can make us hold */
 #define WORKS_MOST (1u << 20)
@@ -325,6 +327,7 @@ int profile_open_for_sink(struct profile **ret, const struct sink_opts *opts)
 		.inside = true,
 		.mangled = opts->mangled,
 		.native = opts->info->native_stacks,
+		.remarks = opts->remarks,
 	};
 
 	return profile_open(ret, &profile);
@@ -479,14 +482,30 @@ static int stalls_apply(struct profile *p)
 	return err;
 }
 
+const char *profile_totals_text(char *buffer, const struct profile_totals *t)
+{
+	char time[32];
+
+	snprintf(buffer, PROFILE_TOTALS_TEXT,
+		 "%s in %llu kernels, copies and graphs; %.2f %% of it without a known launch, "
+		 "%.2f %% without a stack",
+		 format_duration(time, (double)t->gpu_ns), t->works,
+		 100 * share(t->unlaunched_ns, t->gpu_ns), 100 * share(t->unstacked_ns, t->gpu_ns));
+	return buffer;
+}
+
 static void totals_finish(struct profile *p)
 {
+	char text[PROFILE_TOTALS_TEXT];
+
 	for (const struct sample *s = p->samples; s; s = s->link.next) {
 		if (!s->origin.known)
 			p->totals.unlaunched_ns += s->gpu_ns;
 		else if (!stack_is_defined(s->origin.stack))
 			p->totals.unstacked_ns += s->gpu_ns;
 	}
+	if (p->opts.remarks)
+		fprintf(p->opts.remarks, "cuprobe: %s\n", profile_totals_text(text, &p->totals));
 }
 
 int profile_finish(struct profile *p)
@@ -498,10 +517,13 @@ int profile_finish(struct profile *p)
 	for (struct process *process = model_processes(p->opts.model); process;
 	     process = process->next)
 		process_settle_stacks(process);
-	totals_finish(p);
 	if (!err)
 		err = works_finish(p);
-	return err || !p->stalls ? err : stalls_apply(p);
+	if (!err && p->stalls)
+		err = stalls_apply(p);
+	if (!err)
+		totals_finish(p);
+	return err;
 }
 
 const struct sample *profile_samples(const struct profile *p)

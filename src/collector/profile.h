@@ -8,6 +8,7 @@
 #define CUPROBE_COLLECTOR_PROFILE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "src/collector/launches.h"
 
@@ -58,6 +59,7 @@ struct profile_opts {
 	bool nvtx;	     /* with ranges; needs the records of API calls */
 	bool inside;	     /* with what PC samples tell of the inside of kernels */
 	bool capture;	     /* see launches_open */
+	FILE *remarks;	     /* profile_finish says there what it has; NULL: nowhere */
 };
 
 int profile_open(struct profile **ret, const struct profile_opts *opts);
@@ -85,7 +87,10 @@ struct profile_totals {
 	__u64 unlaunched_ns; /* no launch is known */
 	__u64 unstacked_ns;  /* a launch is, and no stack of it */
 };
-bool profile_is_native(const struct profile *p);
 struct profile_totals profile_totals(const struct profile *p);
+/* In words: how much it is, and what share of it no stack is known of. Returns `buffer`. */
+#define PROFILE_TOTALS_TEXT 160
+const char *profile_totals_text(char *buffer, const struct profile_totals *t);
+bool profile_is_native(const struct profile *p);
 
 #endif

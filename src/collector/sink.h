@@ -4,6 +4,7 @@
 #define CUPROBE_COLLECTOR_SINK_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "cuprobe/abi.h"
 
@@ -17,6 +18,7 @@ struct sink_opts {
 	const struct session_info *info; /* when and how the events were recorded */
 	struct model *model;		 /* outlives the sink */
 	bool mangled;			 /* names as they are in the binaries */
+	FILE *remarks; /* what readers of the output should know, a line each; NULL: nowhere */
 };
 
 /*

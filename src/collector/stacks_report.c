@@ -100,11 +100,6 @@ static int by_time(const void *a, const void *b)
 	return x->node->number < y->node->number ? -1 : x->node->number > y->node->number;
 }
 
-static double share(__u64 part, __u64 all)
-{
-	return all ? 100.0 * (double)part / (double)all : 0;
-}
-
 #define INDENT 10
 
 static void print_frame(const struct label *label, const struct summary_opts *opts)
@@ -122,7 +117,8 @@ static void print_leaf(const struct stacks_report *r, const struct leaf *leaf,
 {
 	char time[32];
 
-	fprintf(opts->out, "\n%6.2f %%  %s, %llu %s\n", share(leaf->gpu_ns, r->tree.root.gpu_ns),
+	fprintf(opts->out, "\n%6.2f %%  %s, %llu %s\n",
+		100 * share(leaf->gpu_ns, r->tree.root.gpu_ns),
 		format_duration(time, (double)leaf->gpu_ns), leaf->works,
 		leaf->works == 1 ? "time" : "times");
 	for (const struct tree_node *n = leaf->node; n->label; n = n->parent)
@@ -132,13 +128,9 @@ static void print_leaf(const struct stacks_report *r, const struct leaf *leaf,
 static void print_text(const struct stacks_report *r, const struct summary_opts *opts)
 {
 	struct profile_totals t = profile_totals(r->profile);
-	char time[32];
+	char text[PROFILE_TOTALS_TEXT];
 
-	fprintf(opts->out,
-		"\nGPU time by CPU stack: %s in %llu kernels, copies and graphs; %.2f %% of it "
-		"without a known launch, %.2f %% without a stack\n",
-		format_duration(time, (double)t.gpu_ns), t.works, share(t.unlaunched_ns, t.gpu_ns),
-		share(t.unstacked_ns, t.gpu_ns));
+	fprintf(opts->out, "\nGPU time by CPU stack: %s\n", profile_totals_text(text, &t));
 	for (size_t i = 0; i < r->count && i < MOST_STACKS; i++)
 		print_leaf(r, &r->leaves[i], opts);
 	if (r->count > MOST_STACKS)

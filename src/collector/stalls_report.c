@@ -15,11 +15,6 @@
 #define PLACE_BYTES 512
 #define ROWS 100 /* of lines, for people */
 
-static double share(__u64 part, __u64 all)
-{
-	return all ? (double)part / (double)all : 0;
-}
-
 /* "file.cu:24", short enough for a table. */
 static const char *place_short(const struct stalls_line *line, char *text)
 {

@@ -141,11 +141,10 @@ static int print_devices(struct stats *s, struct model *m, const struct summary_
 
 	for (size_t i = 0; i < count; i++) {
 		__u64 busy = busy_total(&devices[i].busy);
-		double share = window ? (double)busy / (double)window : 0;
+		double used = share(busy < window ? busy : window, window);
 
-		share = share > 1 ? 1 : share;
-		table_real(t, share);
-		table_real(t, 1 - share);
+		table_real(t, used);
+		table_real(t, 1 - used);
 		table_number(t, busy);
 		table_number(t, devices[i].kernels);
 		table_number(t, devices[i].graphs);

@@ -124,6 +124,11 @@ static const char *format_scaled(char *buffer, double value, double step, const 
 	return buffer;
 }
 
+double share(__u64 part, __u64 all)
+{
+	return all ? (double)part / (double)all : 0;
+}
+
 const char *format_duration(char *buffer, double ns)
 {
 	static const char *const units[] = {"us", "ms", "s", NULL};

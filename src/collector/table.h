@@ -40,6 +40,8 @@ int table_print(const struct table *t, FILE *out, unsigned int width);
 /* As a member of an object: "key":[{...},...] */
 int table_print_json(const struct table *t, FILE *out);
 
+/* As TABLE_SHARE wants it; of nothing it is 0. */
+double share(__u64 part, __u64 all);
 /* "1.234 ms", "12.5 MB", right for people; `buffer` has room for 32 bytes. */
 const char *format_duration(char *buffer, double ns);
 const char *format_bytes(char *buffer, double bytes);

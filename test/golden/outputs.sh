@@ -60,6 +60,15 @@ if command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1; then
 	grep -q "Total samples = 798000ns" top || { cut -c1-200 top >&2; failed=1; }
 fi
 
+# What share of the time has no stack is said beside the file, unless --quiet.
+for format in folded pprof; do
+	"$cuprobe" export -f $format -o stacks demo.cup 2>message
+	grep -q "^cuprobe: 798.0 us .*; 3.01 % of it without a known launch, 52.13 % without a stack$" message ||
+		{ echo "FAIL: $format: no share" >&2; cat message >&2; failed=1; }
+	"$cuprobe" export -q -f $format -o stacks demo.cup 2>message
+	if grep "without" message >&2; then failed=1; fi
+done
+
 # All GPU time is in the stacks, to the nanosecond.
 total() { awk '{ sum += $NF } END { printf "%.0f\n", sum }'; }
 "$cuprobe" export -q -f folded --kinds=kernel -o - demo.cup | total >stacks

@@ -30,6 +30,11 @@ compare stalls.json report --lines --json -p 1000
 compare stalls-source.txt report --source=kernels.cu
 compare stalls-html.txt report --html
 compare stalls-folded.txt export -q -f folded -o - --kinds=pc_sample
+"$cuprobe" export -f folded -o "$tmp/folded" --kinds=pc_sample "$tmp/demo.cup" 2>"$tmp/message"
+grep -q "; 100.00 % of it without a known launch" "$tmp/message" || {
+	echo "FAILED: samples alone have no launch: $(cat "$tmp/message")"
+	failed=1
+}
 cd "$here"
 if "$cuprobe" report --source=other.cu "$tmp/demo.cup" 2>"$tmp/message"; then failed=1; fi
 grep -q "no PC sample of '.*' is in a line of 'other.cu'" "$tmp/message" || {
