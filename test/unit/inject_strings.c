@@ -6,36 +6,12 @@
 #include "src/inject/batch.h"
 #include "src/inject/strings.h"
 
-/* Puts the definitions of an id together from delivered record `from` on; the caller frees. */
-static char *defined_text(__u32 id, size_t from)
-{
-	char *text = NULL;
-	__u32 expected = 0, total = 0;
-
-	for (size_t i = from; i < fake[CUPROBE_PROBE_string].count; i++) {
-		const struct cuprobe_string *piece = fake_record(CUPROBE_PROBE_string, i);
-
-		if (piece->id != id)
-			continue;
-		if (!text)
-			text = calloc(1, piece->total_bytes + 1u);
-		total = piece->total_bytes;
-		assert_int_equal(piece->offset, expected);
-		assert_in_range(piece->bytes, total ? 1 : 0, CUPROBE_STRING_PIECE);
-		memcpy(text + piece->offset, piece->text, piece->bytes);
-		expected += piece->bytes;
-	}
-	assert_non_null(text);
-	assert_int_equal(expected, total);
-	return text;
-}
-
 static void assert_defined(__u32 id, size_t from, const char *expected)
 {
 	char *text;
 
 	cuprobe_batch_fire(CUPROBE_PROBE_string);
-	text = defined_text(id, from);
+	text = fake_text(id, from);
 	assert_string_equal(text, expected);
 	free(text);
 }

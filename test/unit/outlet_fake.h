@@ -62,6 +62,30 @@ static inline const void *fake_record(enum cuprobe_probe_id probe, size_t index)
 	return fake[probe].data + index * (fake[probe].bytes / fake[probe].count);
 }
 
+/* The text that was defined for an id from delivered record `from` on; the caller frees. */
+static inline char *fake_text(__u32 id, size_t from)
+{
+	char *text = NULL;
+	__u32 expected = 0, total = 0;
+
+	for (size_t i = from; i < fake[CUPROBE_PROBE_string].count; i++) {
+		const struct cuprobe_string *piece = fake_record(CUPROBE_PROBE_string, i);
+
+		if (piece->id != id)
+			continue;
+		if (!text)
+			text = calloc(1, piece->total_bytes + 1u);
+		total = piece->total_bytes;
+		assert_int_equal(piece->offset, expected);
+		assert_in_range(piece->bytes, total ? 1 : 0, CUPROBE_STRING_PIECE);
+		memcpy(text + piece->offset, piece->text, piece->bytes);
+		expected += piece->bytes;
+	}
+	assert_non_null(text);
+	assert_int_equal(expected, total);
+	return text;
+}
+
 static inline void fake_attach(enum cuprobe_probe_id probe)
 {
 	cuprobe_outlet = &fake_outlet;
