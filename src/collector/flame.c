@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/collector/error.h"
+#include "src/collector/gone.h"
 #include "src/collector/model.h"
 #include "src/collector/options.h"
 #include "src/collector/output/flame.h"
@@ -38,6 +39,7 @@ struct flame {
 	struct tree tree;
 	struct profile_totals totals;
 	char title[512], subtitle[PROFILE_TOTALS_TEXT];
+	char *gone;
 };
 
 static int flame_event_of(void *profile, const struct event *e)
@@ -101,13 +103,15 @@ static int flame_read(struct flame *f, const struct options *o, bool other)
 	return status;
 }
 
-static void flame_describe(struct flame *f)
+static int flame_describe(struct flame *f)
 {
 	const struct options *o = f->options;
 
 	snprintf(f->title, sizeof(f->title), "GPU time by CPU stack: %.200s%s%.200s", o->args[0],
 		 o->diff ? ", compared with " : "", o->diff ? o->diff : "");
 	profile_totals_text(f->subtitle, &f->totals);
+	f->gone = o->diff ? gone_describe(&f->tree, o->diff) : strdup("");
+	return f->gone ? 0 : -ENOMEM;
 }
 
 static bool ends_in(const char *text, const char *end)
@@ -131,26 +135,39 @@ static char *name_picture(const struct options *o)
 	return asprintf(&name, "%.*s.svg", (int)bytes, path) < 0 ? NULL : name;
 }
 
-static int flame_print(struct flame *f)
+static int flame_draw(struct flame *f, const char *path)
 {
-	const struct options *o = f->options;
-	char *path = name_picture(o);
 	const struct flame_opts opts = {
 		.path = path,
 		.title = f->title,
 		.subtitle = f->subtitle,
-		.html = path && (ends_in(path, ".html") || ends_in(path, ".htm")),
-		.diff = o->diff,
+		.gone = f->gone,
+		.html = ends_in(path, ".html") || ends_in(path, ".htm"),
+		.diff = f->options->diff,
 	};
-	int err = path ? tree_sort(&f->tree) : -ENOMEM;
+	int err = tree_sort(&f->tree);
 
-	flame_describe(f);
-	if (!err)
-		err = flame_write(&f->tree, &opts);
-	if (!err && !o->quiet)
-		fprintf(stderr, "cuprobe: %s\n", f->subtitle);
-	if (!err && !o->quiet && strcmp(path, "-") != 0)
+	return err ? err : flame_write(&f->tree, &opts);
+}
+
+static void flame_tell(const struct flame *f, const char *path)
+{
+	fprintf(stderr, "cuprobe: %s\n", f->subtitle);
+	if (*f->gone)
+		fprintf(stderr, "cuprobe: %s\n", f->gone);
+	if (strcmp(path, "-") != 0)
 		fprintf(stderr, "cuprobe: wrote '%s'\n", path);
+}
+
+static int flame_print(struct flame *f)
+{
+	char *path = name_picture(f->options);
+	int err = path ? flame_describe(f) : -ENOMEM;
+
+	if (!err)
+		err = flame_draw(f, path);
+	if (!err && !f->options->quiet)
+		flame_tell(f, path);
 	if (err)
 		fail("cannot write '%s': %s", path ? path : "the picture", strerror(-err));
 	free(path);
@@ -186,6 +203,7 @@ int verb_flame(int argc, char **argv)
 	}
 	if (!status)
 		status = flame_print(&f);
+	free(f.gone);
 	tree_free(&f.tree);
 	unfold_free(&f.unfold);
 out:

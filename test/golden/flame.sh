@@ -90,8 +90,10 @@ python3 read.py demo.svg demo.html stream.svg device.svg thread.svg process.svg 
 "$cuprobe" flame -q --diff=first.cup -o diff.svg demo.cup
 python3 read.py diff.svg
 "$cuprobe" export -q -f folded -o demo.folded first.cup 2>/dev/null
-"$cuprobe" flame -q --diff=demo.cup -o less.svg first.cup
+"$cuprobe" flame --diff=demo.cup -o less.svg first.cup 2>message
 python3 read.py less.svg
+gone="39.00 us only in demo.cup, not drawn: vectorAdd(float const*, float const*, float*, in... 30.00 us, afterTheExec() 9.000 us"
+grep -qxF "cuprobe: $gone" message || fail "$(cat message)"
 
 # Wrong use.
 for wrong in --by=moon --graph-stacks=moon '-o x.png' '--diff=none.cup'; do
@@ -104,4 +106,5 @@ status=0
 for page in demo.svg demo.html; do
 	python3 "$here/flame_browser.py" "$page" || status=$?
 done
+python3 "$here/flame_browser.py" --gone="$gone" less.svg || status=$?
 exit $status

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """flame_browser.py FILE [PICTURE.png]: opens a flame graph of the demo recording in headless Chromium, and uses it
-with mouse and keyboard as people do. Exits with 77 where there is no Chromium. Talks its DevTools protocol over a
+with mouse and keyboard as people do; with --gone=TEXT one of two recordings, and looks for the TEXT. Exits with 77 where there is no Chromium. Talks its DevTools protocol over a
 pipe, so that nothing else is needed."""
 
+import argparse
 import base64
 import json
 import os
@@ -172,7 +173,22 @@ def use(browser):
     browser.call("Emulation.setEmulatedMedia", features=[])
 
 
+def compare(browser, gone):
+    shown = browser.ask("""(() => { const t = document.querySelector('.gone'), b = t.getBoundingClientRect();
+        return [t.textContent, b.top, b.bottom]; })()""")
+    check(f"what is gone is told: {shown}", shown[0] == gone)
+    legend, root = browser.ask("""[document.querySelector('.faint:not(.gone):not([y="38"])'),
+        document.querySelector('.frame')].map((e) => e.getBoundingClientRect())
+        .map((b) => [b.top, b.bottom])""")
+    check("between legend and frames", legend[1] <= shown[1] and shown[2] <= root[0])
+
+
 def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gone")
+    parser.add_argument("file")
+    parser.add_argument("picture", nargs="?")
+    args = parser.parse_args()
     program = next((p for p in map(shutil.which, BROWSERS) if p), None)
     if not program:
         print("SKIP: no Chromium: apt-get install chromium-headless-shell")
@@ -181,13 +197,16 @@ def main():
         browser = Browser(program, profile)
         try:
             browser.call("Page.enable")
-            browser.call("Page.navigate", url="file://" + os.path.abspath(sys.argv[1]))
+            browser.call("Page.navigate", url="file://" + os.path.abspath(args.file))
             while browser.ask("document.readyState") != "complete":
                 pass
-            use(browser)
-            if len(sys.argv) > 2:
+            if args.gone:
+                compare(browser, args.gone)
+            else:
+                use(browser)
+            if args.picture:
                 picture = browser.call("Page.captureScreenshot", format="png")["data"]
-                with open(sys.argv[2], "wb") as out:
+                with open(args.picture, "wb") as out:
                     out.write(base64.b64decode(picture))
         finally:
             browser.close()

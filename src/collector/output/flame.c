@@ -97,6 +97,8 @@ static void write_data(struct page *p, const struct tree *tree)
 	write_json(p->out, p->opts->title);
 	fputs(",subtitle:", p->out);
 	write_json(p->out, p->opts->subtitle);
+	fputs(",gone:", p->out);
+	write_json(p->out, p->opts->gone);
 	fprintf(p->out, ",diff:%s,kinds:[", p->opts->diff ? "true" : "false");
 	for (int kind = 0; kind < LABEL_KINDS; kind++)
 		fprintf(p->out, "%s\"%s\"", kind ? "," : "", label_kind_name(kind));

@@ -11,8 +11,9 @@ struct flame_opts {
 	const char *path;  /* "-": the standard output */
 	const char *title; /* in one line each */
 	const char *subtitle;
-	bool html; /* else SVG */
-	bool diff; /* colours tell how much more or less than in the other recording it is */
+	const char *gone; /* what only the other recording has, in a line; "": nothing */
+	bool html;	  /* else SVG */
+	bool diff;	  /* colours tell how much more or less than in the other recording it is */
 };
 
 /* 0 or a negative errno. */

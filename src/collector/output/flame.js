@@ -3,7 +3,8 @@
 // expression is searched for, Escape resets.
 "use strict";
 function flame(data) {
-	const NS = "http://www.w3.org/2000/svg", ROW = 18, HEAD = 72, CHAR = 7.23, LEAST = 0.4;
+	const NS = "http://www.w3.org/2000/svg", ROW = 18, CHAR = 7.23, LEAST = 0.4;
+	const HEAD = data.gone ? 90 : 72;
 	const svg = document.getElementById("flame");
 	const stride = data.diff ? 4 : 3;
 	const nodes = [];
@@ -201,6 +202,8 @@ function flame(data) {
 		button.addEventListener("click", reset);
 		element(right, "text", {x: 0, y: 58, class: "matched"}, "");
 		drawLegend();
+		if (data.gone)
+			element(svg, "text", {x: 8, y: 77, class: "faint gone"}, data.gone);
 	}
 
 	function resize() {
