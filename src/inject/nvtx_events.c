@@ -5,96 +5,39 @@
 #include <string.h>
 
 #include "src/inject/clock.h"
-#include "src/inject/guard.h"
-#include "src/inject/ledger.h"
 #include "src/inject/nvtx_abi.h"
-#include "src/inject/nvtx_buffer.h"
 #include "src/inject/nvtx_names.h"
 #include "src/inject/nvtx_payload.h"
+#include "src/inject/nvtx_put.h"
 #include "src/inject/nvtx_text.h"
-
-#define RENDERED_BYTES 2048 /* longest extended payload as text */
-#define MESSAGE_BYTES (CUPROBE_NVTX_TEXT_BYTES - RENDERED_BYTES)
-
-atomic_uint cuprobe_nvtx_session;
-
-/* What an event is made of, wherever that came from. Texts are still the caller's. */
-struct source {
-	__u8 kind;
-	__u8 flags;
-	__u8 payload_type;
-	bool message_cut;
-	__u32 domain;
-	__u64 range;
-	__u32 category, color;
-	__u32 message_id;
-	const char *message;   /* or NULL */
-	const wchar_t *wide;   /* or NULL */
-	size_t message_length; /* of `message` */
-	size_t message_bytes;  /* of either, as UTF-8; the ellipsis included when it is cut */
-	__u64 payload;
-	const char *rendered; /* an extended payload, or NULL */
-	size_t rendered_bytes;
-};
 
 /* Room for what is rendered; on the stack of the few functions that need it. */
 struct room {
-	char payload[RENDERED_BYTES], message[RENDERED_BYTES];
+	char payload[NVTX_RENDERED_BYTES], message[NVTX_RENDERED_BYTES];
 };
 
-/* Entered: the guard is held, errno kept, and the thread has its buffer. */
-struct entry {
-	struct cuprobe_guard guard;
-	struct nvtx_thread *thread;
-};
-
-/* False: return at once. Counts what is lost because of recursion, as from a signal handler. */
-static bool entry_make(struct entry *e)
-{
-	unsigned int session = atomic_load_explicit(&cuprobe_nvtx_session, memory_order_acquire);
-
-	if (!session)
-		return false;
-	if (!cuprobe_guard_enter(&e->guard)) {
-		if (cuprobe_guard_alive())
-			cuprobe_ledger_lose(CUPROBE_PROBE_nvtx, 1);
-		return false;
-	}
-	e->thread = cuprobe_nvtx_thread(session);
-	if (e->thread)
-		return true;
-	cuprobe_guard_leave(&e->guard);
-	return false;
-}
-
-static void source_text(struct source *s, size_t bytes)
-{
-	s->message_cut = bytes > MESSAGE_BYTES;
-	s->message_bytes = s->message_cut ? MESSAGE_BYTES : bytes;
-}
-
-static void source_ascii(struct source *s, const char *message)
+static void source_ascii(struct nvtx_source *s, const char *message)
 {
 	if (!message)
 		return;
 	s->message = message;
-	s->message_length = strnlen(message, MESSAGE_BYTES + 1);
-	source_text(s, s->message_length);
+	s->message_length = strnlen(message, NVTX_MESSAGE_BYTES + 1);
+	cuprobe_nvtx_source_text(s, s->message_length);
 }
 
-static void source_wide(struct source *s, const wchar_t *message)
+static void source_wide(struct nvtx_source *s, const wchar_t *message)
 {
 	if (!message)
 		return;
 	s->wide = message;
-	source_text(s, cuprobe_nvtx_text_wide_bytes(message));
+	cuprobe_nvtx_source_text(s, cuprobe_nvtx_text_wide_bytes(message));
 }
 
 /* True when the caller's struct, which may be a short one of an older version, has the member. */
 #define HAS(a, member)                                                                             \
 	((a)->bytes >= offsetof(struct nvtx_attributes, member) + sizeof((a)->member))
 
-static void source_message(struct source *s, const struct nvtx_attributes *a)
+static void source_message(struct nvtx_source *s, const struct nvtx_attributes *a)
 {
 	switch (a->message_type) {
 	case NVTX_MESSAGE_ASCII:
@@ -112,7 +55,7 @@ static void source_message(struct source *s, const struct nvtx_attributes *a)
 }
 
 /* False for an extended payload, which needs rendering. */
-static bool source_payload(struct source *s, const struct nvtx_attributes *a)
+static bool source_payload(struct nvtx_source *s, const struct nvtx_attributes *a)
 {
 	switch (a->payload_type) {
 	case CUPROBE_NVTX_PAYLOAD_U64:
@@ -135,7 +78,7 @@ static bool source_payload(struct source *s, const struct nvtx_attributes *a)
 }
 
 /* False for an extended payload. */
-static bool source_attributes(struct source *s, const struct nvtx_attributes *a)
+static bool source_attributes(struct nvtx_source *s, const struct nvtx_attributes *a)
 {
 	if (!a)
 		return true;
@@ -151,7 +94,7 @@ static bool source_attributes(struct source *s, const struct nvtx_attributes *a)
 }
 
 /* Renders payloads into `room`, and takes over what they say about the event. */
-static void source_render(struct source *s, struct room *room, const struct nvtx_payload *p,
+static void source_render(struct nvtx_source *s, struct room *room, const struct nvtx_payload *p,
 			  size_t count)
 {
 	struct nvtx_text text, message;
@@ -170,7 +113,7 @@ static void source_render(struct source *s, struct room *room, const struct nvtx
 	if (message.bytes) {
 		s->message = room->message;
 		s->message_length = message.bytes;
-		source_text(s, message.bytes);
+		cuprobe_nvtx_source_text(s, message.bytes);
 	}
 	if (attributes.has_category)
 		s->category = attributes.category;
@@ -180,73 +123,22 @@ static void source_render(struct source *s, struct room *room, const struct nvtx
 	}
 }
 
-static void message_put(struct nvtx_thread *t, struct nvtx_slot *slot, const struct source *s)
-{
-	char *to = cuprobe_nvtx_slot_text(t, s->message_bytes, &slot->message_at);
-	struct nvtx_text text = {.text = to, .room = s->message_bytes};
-
-	slot->message_bytes = (__u16)s->message_bytes;
-	if (s->message && !s->message_cut) {
-		memcpy(to, s->message, s->message_bytes);
-		return;
-	}
-	if (s->message_cut)
-		cuprobe_nvtx_text_init(&text, to, s->message_bytes);
-	if (s->message)
-		cuprobe_nvtx_text_put(&text, s->message, s->message_length);
-	else
-		cuprobe_nvtx_text_wide(&text, s->wide);
-	slot->message_bytes = (__u16)text.bytes;
-}
-
-static void rendered_put(struct nvtx_thread *t, struct nvtx_slot *slot, const struct source *s)
-{
-	char *to = cuprobe_nvtx_slot_text(t, s->rendered_bytes, &slot->payload_at);
-
-	memcpy(to, s->rendered, s->rendered_bytes);
-	slot->payload_bytes = (__u16)s->rendered_bytes;
-}
-
-static void event_put(struct entry *e, const struct source *s, int level)
-{
-	struct nvtx_slot *slot = cuprobe_nvtx_slot(e->thread, s->message_bytes + s->rendered_bytes);
-
-	if (!slot)
-		return;
-	if (s->message_bytes)
-		message_put(e->thread, slot, s);
-	if (s->rendered_bytes)
-		rendered_put(e->thread, slot, s);
-	slot->record.range = s->range;
-	slot->record.payload = s->payload;
-	slot->record.domain = s->domain;
-	slot->record.message = s->message_id;
-	slot->record.category = s->category;
-	slot->record.color = s->color;
-	slot->record.level = level;
-	slot->record.kind = s->kind;
-	slot->record.payload_type = s->payload_type;
-	slot->record.flags = s->flags;
-	slot->record.time_ns = cuprobe_clock_now();
-	cuprobe_nvtx_slot_publish(e->thread);
-}
-
 /*
  * Each puts its event, leaves, and returns what the client's function returns. A lost event is as
  * good as any to the client: levels and ids go on.
  */
-static uint64_t push_put(struct entry *e, struct source *s)
+static uint64_t push_put(struct nvtx_entry *e, struct nvtx_source *s)
 {
 	__u32 level = e->thread->level[s->domain]++;
 
 	e->thread->open++;
 	s->kind = CUPROBE_NVTX_PUSH;
-	event_put(e, s, (int)level);
-	cuprobe_guard_leave(&e->guard);
+	cuprobe_nvtx_put(e, s, (int)level);
+	cuprobe_nvtx_leave(e);
 	return level;
 }
 
-static uint64_t pop_put(struct entry *e, struct source *s)
+static uint64_t pop_put(struct nvtx_entry *e, struct nvtx_source *s)
 {
 	int level = NVTX_LEVEL_ERROR;
 
@@ -255,40 +147,41 @@ static uint64_t pop_put(struct entry *e, struct source *s)
 		e->thread->open--;
 	}
 	s->kind = CUPROBE_NVTX_POP;
-	event_put(e, s, level);
-	cuprobe_guard_leave(&e->guard);
+	cuprobe_nvtx_put(e, s, level);
+	cuprobe_nvtx_leave(e);
 	return (uint64_t)level;
 }
 
-static uint64_t start_put(struct entry *e, struct source *s)
+static uint64_t start_put(struct nvtx_entry *e, struct nvtx_source *s)
 {
 	s->range = ++e->thread->next_range;
 	s->kind = CUPROBE_NVTX_START;
-	event_put(e, s, 0);
-	cuprobe_guard_leave(&e->guard);
+	cuprobe_nvtx_put(e, s, 0);
+	cuprobe_nvtx_leave(e);
 	return s->range;
 }
 
-static uint64_t end_put(struct entry *e, struct source *s)
+static uint64_t end_put(struct nvtx_entry *e, struct nvtx_source *s)
 {
 	s->kind = CUPROBE_NVTX_END;
-	event_put(e, s, 0);
-	cuprobe_guard_leave(&e->guard);
+	cuprobe_nvtx_put(e, s, 0);
+	cuprobe_nvtx_leave(e);
 	return 0;
 }
 
-static uint64_t mark_put(struct entry *e, struct source *s)
+static uint64_t mark_put(struct nvtx_entry *e, struct nvtx_source *s)
 {
 	s->kind = CUPROBE_NVTX_MARK;
-	event_put(e, s, 0);
-	cuprobe_guard_leave(&e->guard);
+	cuprobe_nvtx_put(e, s, 0);
+	cuprobe_nvtx_leave(e);
 	return 0;
 }
 
 /* Extended payloads are rendered on the stack, which the common case shall not pay for. */
-static __attribute__((noinline)) uint64_t
-event_render(struct entry *e, struct source *s, uint64_t (*put)(struct entry *, struct source *),
-	     const struct nvtx_payload *p, size_t count)
+static __attribute__((noinline)) uint64_t event_render(struct nvtx_entry *e, struct nvtx_source *s,
+						       uint64_t (*put)(struct nvtx_entry *,
+								       struct nvtx_source *),
+						       const struct nvtx_payload *p, size_t count)
 {
 	struct room room;
 
@@ -296,8 +189,8 @@ event_render(struct entry *e, struct source *s, uint64_t (*put)(struct entry *, 
 	return put(e, s);
 }
 
-static uint64_t event_attributes(struct entry *e, struct source *s,
-				 uint64_t (*put)(struct entry *, struct source *),
+static uint64_t event_attributes(struct nvtx_entry *e, struct nvtx_source *s,
+				 uint64_t (*put)(struct nvtx_entry *, struct nvtx_source *),
 				 const struct nvtx_attributes *a)
 {
 	if (source_attributes(s, a))
@@ -307,10 +200,10 @@ static uint64_t event_attributes(struct entry *e, struct source *s,
 
 void cuprobe_nvtx_domain_mark_ex(struct nvtx_domain *d, const struct nvtx_attributes *a)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	if (entry_make(&e))
+	if (cuprobe_nvtx_enter(&e))
 		event_attributes(&e, &s, mark_put, a);
 }
 
@@ -321,10 +214,10 @@ void cuprobe_nvtx_mark_ex(const struct nvtx_attributes *a)
 
 void cuprobe_nvtx_mark_a(const char *message)
 {
-	struct source s = {0};
-	struct entry e;
+	struct nvtx_source s = {0};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return;
 	source_ascii(&s, message);
 	mark_put(&e, &s);
@@ -332,10 +225,10 @@ void cuprobe_nvtx_mark_a(const char *message)
 
 void cuprobe_nvtx_mark_w(const wchar_t *message)
 {
-	struct source s = {0};
-	struct entry e;
+	struct nvtx_source s = {0};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return;
 	source_wide(&s, message);
 	mark_put(&e, &s);
@@ -343,10 +236,10 @@ void cuprobe_nvtx_mark_w(const wchar_t *message)
 
 uint64_t cuprobe_nvtx_domain_start_ex(struct nvtx_domain *d, const struct nvtx_attributes *a)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	return entry_make(&e) ? event_attributes(&e, &s, start_put, a) : 0;
+	return cuprobe_nvtx_enter(&e) ? event_attributes(&e, &s, start_put, a) : 0;
 }
 
 uint64_t cuprobe_nvtx_start_ex(const struct nvtx_attributes *a)
@@ -356,10 +249,10 @@ uint64_t cuprobe_nvtx_start_ex(const struct nvtx_attributes *a)
 
 uint64_t cuprobe_nvtx_start_a(const char *message)
 {
-	struct source s = {0};
-	struct entry e;
+	struct nvtx_source s = {0};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return 0;
 	source_ascii(&s, message);
 	return start_put(&e, &s);
@@ -367,10 +260,10 @@ uint64_t cuprobe_nvtx_start_a(const char *message)
 
 uint64_t cuprobe_nvtx_start_w(const wchar_t *message)
 {
-	struct source s = {0};
-	struct entry e;
+	struct nvtx_source s = {0};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return 0;
 	source_wide(&s, message);
 	return start_put(&e, &s);
@@ -378,10 +271,10 @@ uint64_t cuprobe_nvtx_start_w(const wchar_t *message)
 
 void cuprobe_nvtx_domain_end(struct nvtx_domain *d, uint64_t range)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d), .range = range};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d), .range = range};
+	struct nvtx_entry e;
 
-	if (entry_make(&e))
+	if (cuprobe_nvtx_enter(&e))
 		end_put(&e, &s);
 }
 
@@ -392,10 +285,11 @@ void cuprobe_nvtx_end(uint64_t range)
 
 int cuprobe_nvtx_domain_push_ex(struct nvtx_domain *d, const struct nvtx_attributes *a)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	return entry_make(&e) ? (int)event_attributes(&e, &s, push_put, a) : NVTX_LEVEL_UNKNOWN;
+	return cuprobe_nvtx_enter(&e) ? (int)event_attributes(&e, &s, push_put, a)
+				      : NVTX_LEVEL_UNKNOWN;
 }
 
 int cuprobe_nvtx_push_ex(const struct nvtx_attributes *a)
@@ -405,10 +299,10 @@ int cuprobe_nvtx_push_ex(const struct nvtx_attributes *a)
 
 int cuprobe_nvtx_push_a(const char *message)
 {
-	struct source s = {0};
-	struct entry e;
+	struct nvtx_source s = {0};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return NVTX_LEVEL_UNKNOWN;
 	source_ascii(&s, message);
 	return (int)push_put(&e, &s);
@@ -416,10 +310,10 @@ int cuprobe_nvtx_push_a(const char *message)
 
 int cuprobe_nvtx_push_w(const wchar_t *message)
 {
-	struct source s = {0};
-	struct entry e;
+	struct nvtx_source s = {0};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return NVTX_LEVEL_UNKNOWN;
 	source_wide(&s, message);
 	return (int)push_put(&e, &s);
@@ -427,10 +321,10 @@ int cuprobe_nvtx_push_w(const wchar_t *message)
 
 int cuprobe_nvtx_domain_pop(struct nvtx_domain *d)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	return entry_make(&e) ? (int)pop_put(&e, &s) : NVTX_LEVEL_UNKNOWN;
+	return cuprobe_nvtx_enter(&e) ? (int)pop_put(&e, &s) : NVTX_LEVEL_UNKNOWN;
 }
 
 int cuprobe_nvtx_pop(void)
@@ -440,29 +334,29 @@ int cuprobe_nvtx_pop(void)
 
 void cuprobe_nvtx_payload_mark(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	if (entry_make(&e))
+	if (cuprobe_nvtx_enter(&e))
 		event_render(&e, &s, mark_put, p, count);
 }
 
 int cuprobe_nvtx_payload_push(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return NVTX_LEVEL_UNKNOWN;
 	return (int)event_render(&e, &s, push_put, p, count);
 }
 
 int cuprobe_nvtx_payload_pop(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	if (!entry_make(&e))
+	if (!cuprobe_nvtx_enter(&e))
 		return NVTX_LEVEL_UNKNOWN;
 	return (int)event_render(&e, &s, pop_put, p, count);
 }
@@ -470,19 +364,19 @@ int cuprobe_nvtx_payload_pop(struct nvtx_domain *d, const struct nvtx_payload *p
 uint64_t cuprobe_nvtx_payload_start(struct nvtx_domain *d, const struct nvtx_payload *p,
 				    size_t count)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d)};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
 
-	return entry_make(&e) ? event_render(&e, &s, start_put, p, count) : 0;
+	return cuprobe_nvtx_enter(&e) ? event_render(&e, &s, start_put, p, count) : 0;
 }
 
 void cuprobe_nvtx_payload_end(struct nvtx_domain *d, uint64_t range, const struct nvtx_payload *p,
 			      size_t count)
 {
-	struct source s = {.domain = cuprobe_nvtx_domain(d), .range = range};
-	struct entry e;
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d), .range = range};
+	struct nvtx_entry e;
 
-	if (entry_make(&e))
+	if (cuprobe_nvtx_enter(&e))
 		event_render(&e, &s, end_put, p, count);
 }
 

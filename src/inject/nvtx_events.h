@@ -6,7 +6,6 @@
 #ifndef CUPROBE_INJECT_NVTX_EVENTS_H
 #define CUPROBE_INJECT_NVTX_EVENTS_H
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <wchar.h>
@@ -14,9 +13,6 @@
 struct nvtx_attributes;
 struct nvtx_domain;
 struct nvtx_payload;
-
-/* Not 0 while events are taken; another number each time. */
-extern atomic_uint cuprobe_nvtx_session;
 
 void cuprobe_nvtx_mark_ex(const struct nvtx_attributes *a);
 void cuprobe_nvtx_mark_a(const char *message);
