@@ -26,9 +26,12 @@ fi
 
 capture=$out/cuprobe.cup
 trace=$out/trace.json.gz
+flame=$out/flame.html
 "$cuprobe" record -o "$capture" -- "$@"
-"$cuprobe" export -f chrome -o "$trace" "$capture"
+"$cuprobe" export -q -f chrome -o "$trace" "$capture"
+"$cuprobe" flame -q -o "$flame" "$capture"
 
 echo
-echo "capture:      $capture   (cuprobe report, cuprobe export)"
+echo "capture:      $capture   (cuprobe report, cuprobe export, cuprobe flame)"
+echo "flame graph:  $flame   (open it in a browser)"
 echo "Chrome trace: $trace   (open it in ui.perfetto.dev or chrome://tracing)"
