@@ -463,6 +463,11 @@ enum cuprobe_nvtx_kind {
 	CUPROBE_NVTX_END = 4,
 	CUPROBE_NVTX_MARK = 5,
 	CUPROBE_NVTX_THREAD_END = 6, /* the thread ended and left pushed ranges open */
+	/* Of a synchronisation object of the program's own, whose name is the message: */
+	CUPROBE_NVTX_ACQUIRE = 7, /* the thread begins to try, up to one of the next two */
+	CUPROBE_NVTX_ACQUIRED = 8,
+	CUPROBE_NVTX_ACQUIRE_FAILED = 9,
+	CUPROBE_NVTX_RELEASE = 10,
 };
 
 enum cuprobe_nvtx_payload { /* up to 6 nvtxPayloadType_t */
@@ -482,7 +487,7 @@ enum cuprobe_nvtx_payload { /* up to 6 nvtxPayloadType_t */
  */
 struct cuprobe_nvtx {
 	__u64 time_ns;
-	__u64 range;	/* start, end: the id that joins them; 0 otherwise, or not known */
+	__u64 range; /* start, end, acquire...: the id that joins them; 0 otherwise, or not known */
 	__u64 payload;	/* by payload_type: the value, zero extended, or a string id */
 	__u32 thread;	/* gettid() in the process's own pid namespace */
 	__u32 domain;	/* 0 default */

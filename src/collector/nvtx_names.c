@@ -120,9 +120,16 @@ const char *nvtx_payload_text(const struct process *p, const struct cuprobe_nvtx
 const char *nvtx_kind_name(unsigned int kind)
 {
 	static const char *const names[] = {
-		[CUPROBE_NVTX_PUSH] = "push",	[CUPROBE_NVTX_POP] = "pop",
-		[CUPROBE_NVTX_START] = "start", [CUPROBE_NVTX_END] = "end",
-		[CUPROBE_NVTX_MARK] = "mark",	[CUPROBE_NVTX_THREAD_END] = "thread end",
+		[CUPROBE_NVTX_PUSH] = "push",
+		[CUPROBE_NVTX_POP] = "pop",
+		[CUPROBE_NVTX_START] = "start",
+		[CUPROBE_NVTX_END] = "end",
+		[CUPROBE_NVTX_MARK] = "mark",
+		[CUPROBE_NVTX_THREAD_END] = "thread end",
+		[CUPROBE_NVTX_ACQUIRE] = "acquire",
+		[CUPROBE_NVTX_ACQUIRED] = "acquired",
+		[CUPROBE_NVTX_ACQUIRE_FAILED] = "acquire failed",
+		[CUPROBE_NVTX_RELEASE] = "release",
 	};
 
 	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "?";

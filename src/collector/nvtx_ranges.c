@@ -13,7 +13,7 @@
 struct node {
 	struct nvtx_range range;
 	struct node *outer; /* push: the one around it in its lane */
-	/* start: */
+	/* start, acquire: */
 	struct node *hash_next;
 	struct node *next_tracked;
 	bool tracked;
@@ -75,6 +75,7 @@ static int node_end(struct nvtx_ranges *r, struct node *n, __u64 end_ns,
 
 	n->range.end_ns = end_ns > n->range.start.time_ns ? end_ns : n->range.start.time_ns;
 	n->range.unfinished = !end;
+	n->range.failed = end && end->kind == CUPROBE_NVTX_ACQUIRE_FAILED;
 	if (end && end->payload_type == CUPROBE_NVTX_PAYLOAD_TEXT)
 		n->range.end_payload = (__u32)end->payload;
 	if (end && end->message)
@@ -275,6 +276,18 @@ static int range_end(struct nvtx_ranges *r, struct process *p, const struct cupr
 	return 0;
 }
 
+/* Whoever is tried for again was not waited for any more. */
+static int range_acquire(struct nvtx_ranges *r, struct process *p,
+			 const struct cuprobe_nvtx *acquire)
+{
+	struct node **at = start_of(r, p, acquire->range);
+	int err = *at ? start_end(r, at, acquire->time_ns, NULL) : 0;
+
+	if (!err)
+		*start_of(r, p, acquire->range) = node_new(r, p, acquire);
+	return err;
+}
+
 static int ranges_nvtx(void *arg, struct process *p, const struct cuprobe_nvtx *record)
 {
 	struct nvtx_ranges *r = arg;
@@ -288,11 +301,16 @@ static int ranges_nvtx(void *arg, struct process *p, const struct cuprobe_nvtx *
 		return range_pop(r, p, record);
 	case CUPROBE_NVTX_START:
 		return range_start(r, p, record);
+	case CUPROBE_NVTX_ACQUIRE:
+		return range_acquire(r, p, record);
 	case CUPROBE_NVTX_END:
+	case CUPROBE_NVTX_ACQUIRED:
+	case CUPROBE_NVTX_ACQUIRE_FAILED:
 		return range_end(r, p, record);
 	case CUPROBE_NVTX_THREAD_END:
 		return thread_end(r, p, record);
 	case CUPROBE_NVTX_MARK:
+	case CUPROBE_NVTX_RELEASE:
 		return r->handler.mark ? r->handler.mark(r->handler.arg, p, record) : 0;
 	default: /* of a newer library */
 		return 0;

@@ -2,7 +2,7 @@
 /*
  * NVTX events as ranges: pushes with their pops, starts with their ends, each with the GPU work
  * that was launched inside it: for push/pop by its own thread, for start/end, which belong to the
- * process, by any.
+ * process, by any. And acquisitions of synchronisation objects, which have no GPU work.
  *
  * Memory grows with the ranges that are open at one time, up to RANGES_MOST.
  */
@@ -22,22 +22,25 @@
 
 struct nvtx_range {
 	struct process *process;
-	struct cuprobe_nvtx start; /* the push or start: name, colour, thread, ... */
+	struct cuprobe_nvtx start; /* the push, start or acquire: name, colour, thread, ... */
 	__u64 end_ns;
 	__u32 end_payload; /* string id of what the pop or end had to say; 0 nothing */
 	bool unfinished;   /* its thread or the recording ended before it */
+	bool failed;	   /* to acquire */
 	bool gpu_known;
 	struct nvtx_gpu *gpu; /* by stream */
 };
 
-static inline bool nvtx_range_is_pushed(const struct nvtx_range *r)
+/* Of one thread, not of the process. */
+static inline bool nvtx_range_is_of_thread(const struct nvtx_range *r)
 {
-	return r->start.kind == CUPROBE_NVTX_PUSH;
+	return r->start.kind != CUPROBE_NVTX_START;
 }
 
 struct nvtx_ranges_handler {
 	/* A range that has ended; inner ones before outer ones. */
-	int (*range)(void *arg, const struct nvtx_range *r);			    /* or NULL */
+	int (*range)(void *arg, const struct nvtx_range *r); /* or NULL */
+	/* A mark, or a release. */
 	int (*mark)(void *arg, struct process *p, const struct cuprobe_nvtx *mark); /* or NULL */
 	/*
 	 * A launch, with the ranges open around it, in the order of their starts: of its own

@@ -20,7 +20,7 @@ struct row {
 	struct row *next;
 	struct process *process;
 	__u32 message, domain;
-	__u32 kind; /* enum cuprobe_nvtx_kind: PUSH, START or MARK */
+	__u32 kind; /* enum cuprobe_nvtx_kind: PUSH, START, MARK, ACQUIRE or RELEASE */
 	const char *name, *domain_name;
 	struct spread times;
 	__u64 gpu_ns, kernel_ns, kernels, graphs, copies;
@@ -222,9 +222,9 @@ int nvtx_report_finish(struct nvtx_report *r, __u64 end_ns)
 
 static const char *kind_words(__u32 kind)
 {
-	if (kind == CUPROBE_NVTX_MARK)
-		return "mark";
-	return kind == CUPROBE_NVTX_PUSH ? "push/pop" : "start/end";
+	if (kind == CUPROBE_NVTX_PUSH)
+		return "push/pop";
+	return kind == CUPROBE_NVTX_START ? "start/end" : nvtx_kind_name(kind);
 }
 
 static void row_print(struct table *t, const struct row *row)

@@ -18,6 +18,7 @@
 struct nvtx_domain;
 struct nvtx_string;
 struct nvtx_resource;
+struct nvtx_sync;
 
 enum nvtx_export_table {
 	NVTX_EXPORT_CALLBACKS = 1,
@@ -27,8 +28,10 @@ enum nvtx_export_table {
 enum nvtx_module {
 	NVTX_MODULE_CORE = 1,
 	NVTX_MODULE_CUDA = 2,
+	NVTX_MODULE_OPENCL = 3,
 	NVTX_MODULE_CUDART = 4,
 	NVTX_MODULE_CORE2 = 5,
+	NVTX_MODULE_SYNC = 6,
 };
 
 enum nvtx_core {
@@ -62,6 +65,24 @@ enum nvtx_cuda {
 	NVTX_CUDA_COUNT,
 };
 
+enum nvtx_opencl {
+	NVTX_OPENCL_NAME_DEVICE_A = 1,
+	NVTX_OPENCL_NAME_DEVICE_W,
+	NVTX_OPENCL_NAME_CONTEXT_A,
+	NVTX_OPENCL_NAME_CONTEXT_W,
+	NVTX_OPENCL_NAME_QUEUE_A,
+	NVTX_OPENCL_NAME_QUEUE_W,
+	NVTX_OPENCL_NAME_MEMORY_A,
+	NVTX_OPENCL_NAME_MEMORY_W,
+	NVTX_OPENCL_NAME_SAMPLER_A,
+	NVTX_OPENCL_NAME_SAMPLER_W,
+	NVTX_OPENCL_NAME_PROGRAM_A,
+	NVTX_OPENCL_NAME_PROGRAM_W,
+	NVTX_OPENCL_NAME_EVENT_A,
+	NVTX_OPENCL_NAME_EVENT_W,
+	NVTX_OPENCL_COUNT,
+};
+
 enum nvtx_cudart {
 	NVTX_CUDART_NAME_DEVICE_A = 1,
 	NVTX_CUDART_NAME_DEVICE_W,
@@ -89,6 +110,16 @@ enum nvtx_core2 {
 	NVTX_CORE2_DOMAIN_DESTROY,
 	NVTX_CORE2_INITIALIZE,
 	NVTX_CORE2_COUNT,
+};
+
+enum nvtx_sync_slot {
+	NVTX_SYNC_CREATE = 1,
+	NVTX_SYNC_DESTROY,
+	NVTX_SYNC_ACQUIRE,
+	NVTX_SYNC_FAILED,
+	NVTX_SYNC_ACQUIRED,
+	NVTX_SYNC_RELEASING,
+	NVTX_SYNC_COUNT,
 };
 
 /* A function slot of a client, as a number: NULL is 0. */
@@ -132,6 +163,12 @@ struct nvtx_resource_attributes {
 	uint16_t version, bytes;
 	int32_t identifier_type;
 	uint64_t identifier;
+	int32_t message_type;
+	union nvtx_message message;
+};
+
+struct nvtx_sync_attributes {
+	uint16_t version, bytes;
 	int32_t message_type;
 	union nvtx_message message;
 };

@@ -12,7 +12,7 @@
 #include "src/inject/nvtx_define.h"
 #include "src/inject/nvtx_events.h"
 
-#define GROUPS 4
+#define GROUPS 6
 #define SLOTS_MOST NVTX_CORE_COUNT /* of a group */
 #define CLIENTS_MOST 4096u
 
@@ -82,6 +82,31 @@ static const struct handler cudart_handlers[] = {
 	[NVTX_CUDART_NAME_STREAM_W] = DEFINITION(cuprobe_nvtx_stream_w),
 	[NVTX_CUDART_NAME_EVENT_A] = DEFINITION(cuprobe_nvtx_event_a),
 	[NVTX_CUDART_NAME_EVENT_W] = DEFINITION(cuprobe_nvtx_event_w),
+};
+
+static const struct handler opencl_handlers[] = {
+	[NVTX_OPENCL_NAME_DEVICE_A] = DEFINITION(cuprobe_nvtx_other_a),
+	[NVTX_OPENCL_NAME_DEVICE_W] = DEFINITION(cuprobe_nvtx_other_w),
+	[NVTX_OPENCL_NAME_CONTEXT_A] = DEFINITION(cuprobe_nvtx_other_a),
+	[NVTX_OPENCL_NAME_CONTEXT_W] = DEFINITION(cuprobe_nvtx_other_w),
+	[NVTX_OPENCL_NAME_QUEUE_A] = DEFINITION(cuprobe_nvtx_other_a),
+	[NVTX_OPENCL_NAME_QUEUE_W] = DEFINITION(cuprobe_nvtx_other_w),
+	[NVTX_OPENCL_NAME_MEMORY_A] = DEFINITION(cuprobe_nvtx_other_a),
+	[NVTX_OPENCL_NAME_MEMORY_W] = DEFINITION(cuprobe_nvtx_other_w),
+	[NVTX_OPENCL_NAME_SAMPLER_A] = DEFINITION(cuprobe_nvtx_other_a),
+	[NVTX_OPENCL_NAME_SAMPLER_W] = DEFINITION(cuprobe_nvtx_other_w),
+	[NVTX_OPENCL_NAME_PROGRAM_A] = DEFINITION(cuprobe_nvtx_other_a),
+	[NVTX_OPENCL_NAME_PROGRAM_W] = DEFINITION(cuprobe_nvtx_other_w),
+	[NVTX_OPENCL_NAME_EVENT_A] = DEFINITION(cuprobe_nvtx_other_a),
+	[NVTX_OPENCL_NAME_EVENT_W] = DEFINITION(cuprobe_nvtx_other_w),
+};
+
+static const struct handler sync_handlers[] = {
+	[NVTX_SYNC_CREATE] = DEFINITION(cuprobe_nvtx_sync),
+	[NVTX_SYNC_ACQUIRE] = EVENT(cuprobe_nvtx_sync_acquire),
+	[NVTX_SYNC_FAILED] = EVENT(cuprobe_nvtx_sync_failed),
+	[NVTX_SYNC_ACQUIRED] = EVENT(cuprobe_nvtx_sync_acquired),
+	[NVTX_SYNC_RELEASING] = EVENT(cuprobe_nvtx_sync_release),
 };
 
 static const struct handler payload_handlers[] = {
@@ -275,7 +300,8 @@ static int client_add(const struct client *found, bool events)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 _Static_assert(COUNT(core_handlers) <= SLOTS_MOST && COUNT(core2_handlers) <= SLOTS_MOST &&
-		       COUNT(payload_handlers) <= SLOTS_MOST,
+		       COUNT(payload_handlers) <= SLOTS_MOST &&
+		       COUNT(opencl_handlers) <= SLOTS_MOST,
 	       "each group has room for its slots");
 
 static void client_add_module(struct client *c, const struct nvtx_callbacks *callbacks, int module,
@@ -303,6 +329,9 @@ int cuprobe_nvtx_client_add(const struct nvtx_callbacks *callbacks, bool events)
 	client_add_module(&c, callbacks, NVTX_MODULE_CUDA, cuda_handlers, COUNT(cuda_handlers));
 	client_add_module(&c, callbacks, NVTX_MODULE_CUDART, cudart_handlers,
 			  COUNT(cudart_handlers));
+	client_add_module(&c, callbacks, NVTX_MODULE_OPENCL, opencl_handlers,
+			  COUNT(opencl_handlers));
+	client_add_module(&c, callbacks, NVTX_MODULE_SYNC, sync_handlers, COUNT(sync_handlers));
 	client_add_module(&c, callbacks, NVTX_MODULE_CORE2, core2_handlers, COUNT(core2_handlers));
 	client_add_module(&c, callbacks, NVTX_MODULE_CORE, core_handlers, COUNT(core_handlers));
 	return c.group_count ? client_add(&c, events) : -EINVAL;

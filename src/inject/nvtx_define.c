@@ -174,6 +174,7 @@ DEFINE_NAMING(device, int, CUPROBE_OBJECT_DEVICE)
 DEFINE_NAMING(context, void *, CUPROBE_OBJECT_CONTEXT)
 DEFINE_NAMING(stream, void *, CUPROBE_OBJECT_STREAM)
 DEFINE_NAMING(event, void *, CUPROBE_OBJECT_EVENT)
+DEFINE_NAMING(other, void *, CUPROBE_OBJECT_OTHER)
 
 static __u32 resource_object(int32_t type)
 {
@@ -196,28 +197,49 @@ static __u32 resource_object(int32_t type)
 	}
 }
 
+/* False where the attributes have none. */
+static bool name_message(struct name *n, int32_t type, union nvtx_message message)
+{
+	switch (type) {
+	case NVTX_MESSAGE_ASCII:
+		return name_ascii(n, message.ascii);
+	case NVTX_MESSAGE_WIDE:
+		return name_wide(n, message.wide);
+	case NVTX_MESSAGE_REGISTERED:
+		n->text = n->room;
+		n->bytes = cuprobe_nvtx_name_copy(cuprobe_nvtx_registered(message.registered),
+						  n->room, sizeof(n->room));
+		return n->bytes;
+	default:
+		return false;
+	}
+}
+
 struct nvtx_resource *cuprobe_nvtx_resource(struct nvtx_domain *d,
 					    const struct nvtx_resource_attributes *a)
 {
 	struct name n;
-	bool named;
 
 	(void)d;
 	if (!a || a->bytes < sizeof(*a))
 		return NULL;
-	if (a->message_type == NVTX_MESSAGE_ASCII) {
-		named = name_ascii(&n, a->message.ascii);
-	} else if (a->message_type == NVTX_MESSAGE_WIDE) {
-		named = name_wide(&n, a->message.wide);
-	} else {
-		n.text = n.room;
-		n.bytes = cuprobe_nvtx_name_copy(cuprobe_nvtx_registered(a->message.registered),
-						 n.room, sizeof(n.room));
-		named = a->message_type == NVTX_MESSAGE_REGISTERED && n.bytes;
-	}
-	if (named)
+	if (name_message(&n, a->message_type, a->message))
 		object_name(resource_object(a->identifier_type), a->identifier, &n);
 	return cuprobe_nvtx_handle(NVTX_RESOURCE_TAG, (__u32)a->identifier);
+}
+
+struct nvtx_sync *cuprobe_nvtx_sync(struct nvtx_domain *d, const struct nvtx_sync_attributes *a)
+{
+	struct cuprobe_guard guard;
+	struct name n;
+	__u32 id = 0;
+
+	if (!cuprobe_guard_enter(&guard))
+		return NULL;
+	if (a && a->bytes >= sizeof(*a) && name_message(&n, a->message_type, a->message))
+		id = cuprobe_nvtx_name_string(n.text, n.bytes);
+	cuprobe_guard_leave(&guard);
+	return cuprobe_nvtx_sync_handle(cuprobe_nvtx_domain(d), id);
 }
 
 uint64_t cuprobe_nvtx_schema(struct nvtx_domain *d, const struct nvtx_schema_attributes *a)

@@ -13,6 +13,8 @@ struct nvtx_resource;
 struct nvtx_resource_attributes;
 struct nvtx_schema_attributes;
 struct nvtx_string;
+struct nvtx_sync;
+struct nvtx_sync_attributes;
 
 struct nvtx_domain *cuprobe_nvtx_domain_create_a(const char *name);
 struct nvtx_domain *cuprobe_nvtx_domain_create_w(const wchar_t *name);
@@ -26,6 +28,7 @@ void cuprobe_nvtx_thread_a(uint32_t thread, const char *name);
 void cuprobe_nvtx_thread_w(uint32_t thread, const wchar_t *name);
 struct nvtx_resource *cuprobe_nvtx_resource(struct nvtx_domain *d,
 					    const struct nvtx_resource_attributes *a);
+struct nvtx_sync *cuprobe_nvtx_sync(struct nvtx_domain *d, const struct nvtx_sync_attributes *a);
 
 /* Those of the CUDA runtime's objects are the same: device ordinals and driver handles. */
 void cuprobe_nvtx_device_a(int device, const char *name);
@@ -36,6 +39,9 @@ void cuprobe_nvtx_stream_a(void *stream, const char *name);
 void cuprobe_nvtx_stream_w(void *stream, const wchar_t *name);
 void cuprobe_nvtx_event_a(void *event, const char *name);
 void cuprobe_nvtx_event_w(void *event, const wchar_t *name);
+/* Objects that no record speaks of: OpenCL's. */
+void cuprobe_nvtx_other_a(void *other, const char *name);
+void cuprobe_nvtx_other_w(void *other, const wchar_t *name);
 
 uint64_t cuprobe_nvtx_schema(struct nvtx_domain *d, const struct nvtx_schema_attributes *a);
 uint64_t cuprobe_nvtx_enum(struct nvtx_domain *d, const struct nvtx_enum_attributes *a);

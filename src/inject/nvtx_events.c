@@ -332,6 +332,47 @@ int cuprobe_nvtx_pop(void)
 	return cuprobe_nvtx_domain_pop(NULL);
 }
 
+/*
+ * A thread waits for one object at a time, so that the two together say which acquisition an event
+ * belongs to. The upper bit keeps such ids apart from those of started ranges.
+ */
+static __u64 sync_range(__u32 domain, __u32 name, __u32 thread)
+{
+	return (__u64)(1u << 31 | domain << 20 | name) << 32 | thread;
+}
+
+static void sync_put(const struct nvtx_sync *object, __u8 kind)
+{
+	struct nvtx_source s = {.kind = kind};
+	struct nvtx_entry e;
+
+	if (!cuprobe_nvtx_sync_find(object, &s.domain, &s.message_id) || !cuprobe_nvtx_enter(&e))
+		return;
+	s.range = sync_range(s.domain, s.message_id, e.thread->tid);
+	cuprobe_nvtx_put(&e, &s, 0);
+	cuprobe_nvtx_leave(&e);
+}
+
+void cuprobe_nvtx_sync_acquire(struct nvtx_sync *object)
+{
+	sync_put(object, CUPROBE_NVTX_ACQUIRE);
+}
+
+void cuprobe_nvtx_sync_acquired(struct nvtx_sync *object)
+{
+	sync_put(object, CUPROBE_NVTX_ACQUIRED);
+}
+
+void cuprobe_nvtx_sync_failed(struct nvtx_sync *object)
+{
+	sync_put(object, CUPROBE_NVTX_ACQUIRE_FAILED);
+}
+
+void cuprobe_nvtx_sync_release(struct nvtx_sync *object)
+{
+	sync_put(object, CUPROBE_NVTX_RELEASE);
+}
+
 void cuprobe_nvtx_payload_mark(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
 {
 	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};

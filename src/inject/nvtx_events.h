@@ -13,6 +13,7 @@
 struct nvtx_attributes;
 struct nvtx_domain;
 struct nvtx_payload;
+struct nvtx_sync;
 
 void cuprobe_nvtx_mark_ex(const struct nvtx_attributes *a);
 void cuprobe_nvtx_mark_a(const char *message);
@@ -31,6 +32,11 @@ uint64_t cuprobe_nvtx_domain_start_ex(struct nvtx_domain *d, const struct nvtx_a
 void cuprobe_nvtx_domain_end(struct nvtx_domain *d, uint64_t range);
 int cuprobe_nvtx_domain_push_ex(struct nvtx_domain *d, const struct nvtx_attributes *a);
 int cuprobe_nvtx_domain_pop(struct nvtx_domain *d);
+
+void cuprobe_nvtx_sync_acquire(struct nvtx_sync *object);
+void cuprobe_nvtx_sync_acquired(struct nvtx_sync *object);
+void cuprobe_nvtx_sync_failed(struct nvtx_sync *object);
+void cuprobe_nvtx_sync_release(struct nvtx_sync *object);
 
 void cuprobe_nvtx_payload_mark(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count);
 int cuprobe_nvtx_payload_push(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count);

@@ -19,6 +19,7 @@
 #define NVTX_DOMAIN_TAG 0x6e760001u
 #define NVTX_STRING_TAG 0x6e760002u
 #define NVTX_RESOURCE_TAG 0x6e760003u
+#define NVTX_SYNC_TAG 0x6e768000u /* plus the domain */
 
 static inline void *cuprobe_nvtx_handle(__u32 tag, __u32 number)
 {
@@ -40,6 +41,28 @@ static inline __u32 cuprobe_nvtx_registered(const void *handle)
 	uintptr_t value = (uintptr_t)handle;
 
 	return value >> 32 == NVTX_STRING_TAG ? (__u32)value : 0;
+}
+
+/*
+ * A synchronisation object is its domain and the string id of its name, or 0: nothing is kept of
+ * it, so that programs may make any number of them.
+ */
+static inline void *cuprobe_nvtx_sync_handle(__u32 domain, __u32 name)
+{
+	return cuprobe_nvtx_handle(NVTX_SYNC_TAG + domain, name);
+}
+
+/* False for handles that are none. */
+static inline bool cuprobe_nvtx_sync_find(const void *handle, __u32 *ret_domain, __u32 *ret_name)
+{
+	uintptr_t value = (uintptr_t)handle;
+	__u32 domain = (__u32)(value >> 32) - NVTX_SYNC_TAG;
+
+	if (domain >= CUPROBE_NVTX_DOMAINS)
+		return false;
+	*ret_domain = domain;
+	*ret_name = (__u32)value;
+	return true;
 }
 
 /* Each may be called from any thread. 0 where there is no room for more. */

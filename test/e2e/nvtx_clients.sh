@@ -46,19 +46,30 @@ push: $registered
 pop:  nvtx_domain=client domain
 start: $registered
 end:  nvtx_domain=client domain
+acquire: lock nvtx_domain=client domain
+push: waiting
+pop: 
+acquired: lock nvtx_domain=client domain
+release: lock nvtx_domain=client domain
+acquire: 
+acquire failed: 
 start: across threads
 end: 
 push: left open
 thread end: 
 mark: last
 END
-printf 'level %d\n' 0 1 1 0 -1 >levels.expected
+printf 'level %d\n' 0 1 1 0 -1 0 0 >levels.expected
 
 client() { # WHAT PROGRAM
 	same client.expected "$@"
 	grep '^level' run.out | diff levels.expected - || fail "$1: levels"
 }
 client "C, this toolkit" "$clients/nvtx_client"
+"$cuprobe" export -q -f chrome -o run.json run.cup || fail "export as Chrome trace"
+for event in '"X".*"acquire lock".*"client domain"' '"X".*"acquire unnamed".*"failed":true' '"i".*"release lock"'; do
+	grep -q "$event" run.json || { cat run.json; fail "not in the Chrome trace: $event"; }
+done
 
 cat >cpp.expected <<'END'
 push: outer

@@ -4,6 +4,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtCuda.h>
 #include <nvtx3/nvToolsExtCudaRt.h>
+#include <nvtx3/nvToolsExtSync.h>
 #if __has_include(<nvtx3/nvToolsExtPayload.h>)
 #include <nvtx3/nvToolsExtPayload.h>
 #define HAVE_PAYLOAD 1
@@ -25,8 +26,10 @@
 SAME(NVTX_EXPORT_CALLBACKS, NVTX_ETID_CALLBACKS);
 SAME(NVTX_MODULE_CORE, NVTX_CB_MODULE_CORE);
 SAME(NVTX_MODULE_CUDA, NVTX_CB_MODULE_CUDA);
+SAME(NVTX_MODULE_OPENCL, NVTX_CB_MODULE_OPENCL);
 SAME(NVTX_MODULE_CUDART, NVTX_CB_MODULE_CUDART);
 SAME(NVTX_MODULE_CORE2, NVTX_CB_MODULE_CORE2);
+SAME(NVTX_MODULE_SYNC, NVTX_CB_MODULE_SYNC);
 SAME(NVTX_CORE_COUNT, NVTX_CBID_CORE_SIZE);
 SAME(NVTX_CORE_MARK_EX, NVTX_CBID_CORE_MarkEx);
 SAME(NVTX_CORE_START_W, NVTX_CBID_CORE_RangeStartW);
@@ -44,6 +47,15 @@ SAME(NVTX_CORE2_DOMAIN_CREATE_A, NVTX_CBID_CORE2_DomainCreateA);
 SAME(NVTX_CORE2_INITIALIZE, NVTX_CBID_CORE2_Initialize);
 SAME(NVTX_CUDA_COUNT, NVTX_CBID_CUDA_SIZE);
 SAME(NVTX_CUDA_NAME_STREAM_A, NVTX_CBID_CUDA_NameCuStreamA);
+SAME(NVTX_OPENCL_COUNT, NVTX_CBID_OPENCL_SIZE);
+SAME(NVTX_OPENCL_NAME_QUEUE_A, NVTX_CBID_OPENCL_NameClCommandQueueA);
+SAME(NVTX_OPENCL_NAME_EVENT_W, NVTX_CBID_OPENCL_NameClEventW);
+SAME(NVTX_SYNC_COUNT, NVTX_CBID_SYNC_SIZE);
+SAME(NVTX_SYNC_CREATE, NVTX_CBID_SYNC_DomainSyncUserCreate);
+SAME(NVTX_SYNC_ACQUIRE, NVTX_CBID_SYNC_DomainSyncUserAcquireStart);
+SAME(NVTX_SYNC_FAILED, NVTX_CBID_SYNC_DomainSyncUserAcquireFailed);
+SAME(NVTX_SYNC_ACQUIRED, NVTX_CBID_SYNC_DomainSyncUserAcquireSuccess);
+SAME(NVTX_SYNC_RELEASING, NVTX_CBID_SYNC_DomainSyncUserReleasing);
 SAME(NVTX_CUDART_COUNT, NVTX_CBID_CUDART_SIZE);
 SAME(NVTX_CUDART_NAME_STREAM_A, NVTX_CBID_CUDART_NameCudaStreamA);
 
@@ -68,6 +80,8 @@ SAME(sizeof(struct nvtx_resource_attributes), sizeof(nvtxResourceAttributes_t));
 SAME_MEMBER(nvtx_resource_attributes, identifier_type, nvtxResourceAttributes_t, identifierType);
 SAME_MEMBER(nvtx_resource_attributes, identifier, nvtxResourceAttributes_t, identifier);
 SAME_MEMBER(nvtx_resource_attributes, message, nvtxResourceAttributes_t, message);
+SAME(sizeof(struct nvtx_sync_attributes), sizeof(nvtxSyncUserAttributes_t));
+SAME_MEMBER(nvtx_sync_attributes, message, nvtxSyncUserAttributes_t, message);
 SAME(NVTX_RESOURCE_THREAD_NATIVE, NVTX_RESOURCE_TYPE_GENERIC_THREAD_NATIVE);
 
 #if HAVE_PAYLOAD

@@ -13,8 +13,10 @@
 
 #ifdef USE_NVTX2 /* with libnvToolsExt.so */
 #include <nvToolsExt.h>
+#include <nvToolsExtSync.h>
 #else
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtSync.h>
 #endif
 
 static void core(void)
@@ -59,6 +61,35 @@ static void domain(void)
 	nvtxDomainDestroy(d);
 }
 
+static nvtxSyncUser_t sync_create(nvtxDomainHandle_t d, const char *name)
+{
+	nvtxSyncUserAttributes_t a = {0};
+
+	a.version = NVTX_VERSION;
+	a.size = NVTX_SYNCUSER_ATTRIB_STRUCT_SIZE;
+	if (name) {
+		a.messageType = NVTX_MESSAGE_TYPE_ASCII;
+		a.message.ascii = name;
+	}
+	return nvtxDomainSyncUserCreate(d, &a);
+}
+
+static void synchronisation(void)
+{
+	nvtxSyncUser_t lock = sync_create(nvtxDomainCreateA("client domain"), "lock");
+	nvtxSyncUser_t unnamed = sync_create(NULL, NULL);
+
+	nvtxDomainSyncUserAcquireStart(lock);
+	printf("level %d\n", nvtxRangePushA("waiting"));
+	printf("level %d\n", nvtxRangePop());
+	nvtxDomainSyncUserAcquireSuccess(lock);
+	nvtxDomainSyncUserReleasing(lock);
+	nvtxDomainSyncUserAcquireStart(unnamed);
+	nvtxDomainSyncUserAcquireFailed(unnamed);
+	nvtxDomainSyncUserDestroy(lock);
+	nvtxDomainSyncUserDestroy(unnamed);
+}
+
 static void *left_open(void *arg)
 {
 	(void)arg;
@@ -97,6 +128,7 @@ int main(int argc, char **argv)
 	}
 	core();
 	domain();
+	synchronisation();
 	threads();
 	nvtxMarkA("last");
 	return 0;

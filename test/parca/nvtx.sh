@@ -43,6 +43,8 @@ LC_ALL=C sort >expected <<END
 2 1 0 0 
 3 1 0xff3366cc $half registered message
 4 1 0 0 
+1 0 0 0 waiting
+2 0 0 0 
 3 0 0 0 across threads
 4 0 0 0 
 1 0 0 0 left open
@@ -54,7 +56,7 @@ timeout 60 "$client" >levels || fail "the client"
 sleep 0.2
 leave start
 same start
-printf 'level %d\n' 0 1 1 0 -1 | diff levels - || fail "levels"
+printf 'level %d\n' 0 1 1 0 -1 0 0 | diff levels - || fail "levels"
 
 # Consumers that come to a program that runs, with a recorder beside them.
 mkfifo gate
@@ -81,7 +83,7 @@ sleep 0.2
 leave late
 same late
 "$cuprobe" export -q -f text -o late.txt late.cup
-[ "$(grep -cE ' nvtx (push|pop|start|end|mark) ' late.txt)" = 19 ] ||
+[ "$(grep -cE ' nvtx (push|pop|start|end|mark) ' late.txt)" = 21 ] ||
 	{ cat late.txt; fail "the recorder has not all events"; }
 
 # More than anybody can read: 256 at a time, and what comes can be read.

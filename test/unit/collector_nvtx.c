@@ -22,7 +22,7 @@ struct seen {
 	__u32 message, domain, kind;
 	__u64 start_ns, end_ns, gpu_ns, kernels, first_ns, last_ns;
 	unsigned int streams;
-	bool unfinished, gpu_known;
+	bool unfinished, gpu_known, failed;
 };
 
 struct world {
@@ -45,6 +45,7 @@ static int take_range(void *arg, const struct nvtx_range *r)
 			      .start_ns = r->start.time_ns,
 			      .end_ns = r->end_ns,
 			      .unfinished = r->unfinished,
+			      .failed = r->failed,
 			      .gpu_known = r->gpu_known};
 	for (const struct nvtx_gpu *g = r->gpu; g; g = g->next) {
 		seen->streams++;
@@ -196,6 +197,42 @@ static void an_end_that_arrives_before_its_start_is_joined(void **state)
 	assert_int_equal(w->count, 1);
 	assert_int_equal(find(w, 9)->end_ns, T0 + 30);
 	assert_int_equal(nvtx_ranges_counts(w->ranges).ends_without_start, 0);
+}
+
+static void an_acquisition_ends_with_what_became_of_it(void **state)
+{
+	struct world *w = *state;
+
+	range(w, CUPROBE_NVTX_ACQUIRE, 1, 10, 7);
+	range(w, CUPROBE_NVTX_ACQUIRE_FAILED, 1, 20, 7);
+	range(w, CUPROBE_NVTX_ACQUIRE, 1, 30, 8);
+	launch(w, 1, 35, 100);
+	kernel(w, 100, 7, 36, 5);
+	range(w, CUPROBE_NVTX_ACQUIRED, 1, 40, 8);
+	range(w, CUPROBE_NVTX_RELEASE, 1, 50, 8);
+	finish(w);
+	assert_int_equal(w->count, 2);
+	assert_true(find(w, 7)->failed);
+	assert_int_equal(find(w, 7)->end_ns, T0 + 20);
+	assert_false(find(w, 8)->failed);
+	assert_int_equal(find(w, 8)->end_ns, T0 + 40);
+	assert_int_equal(find(w, 8)->kernels, 0);
+	assert_int_equal(w->marks, 1);
+}
+
+static void an_acquisition_that_was_given_up_ends_with_the_next(void **state)
+{
+	struct world *w = *state;
+
+	range(w, CUPROBE_NVTX_ACQUIRE, 1, 10, 7);
+	range(w, CUPROBE_NVTX_ACQUIRE, 1, 30, 7);
+	range(w, CUPROBE_NVTX_ACQUIRED, 1, 40, 7);
+	finish(w);
+	assert_int_equal(w->count, 2);
+	assert_true(w->seen[0].unfinished);
+	assert_int_equal(w->seen[0].end_ns, T0 + 30);
+	assert_int_equal(w->seen[1].start_ns, T0 + 30);
+	assert_false(w->seen[1].unfinished);
 }
 
 static void what_has_no_beginning_is_counted_and_not_shown(void **state)
@@ -443,6 +480,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pushes_end_with_their_pops),
 		TEST(an_end_that_arrives_before_its_start_is_joined),
+		TEST(an_acquisition_ends_with_what_became_of_it),
+		TEST(an_acquisition_that_was_given_up_ends_with_the_next),
 		TEST(what_has_no_beginning_is_counted_and_not_shown),
 		TEST(a_lost_pop_does_not_shift_the_rest),
 		TEST(a_thread_that_ends_ends_its_ranges),

@@ -18,6 +18,9 @@ typedef int (*pop_fn)(void);
 typedef int (*domain_pop_fn)(void *);
 typedef uint64_t (*start_fn)(const char *);
 typedef void (*end_fn)(uint64_t);
+typedef void *(*sync_create_fn)(void *, const struct nvtx_sync_attributes *);
+typedef void (*sync_fn)(void *);
+typedef void (*name_fn)(void *, const char *);
 typedef void (*category_fn)(void *, uint32_t, const char *);
 
 static int pop(void)
@@ -41,6 +44,7 @@ static void event_slots_are_empty_while_dormant(void **state)
 	assert_int_equal(core[NVTX_CORE_PUSH_A], 0);
 	assert_int_equal(core[NVTX_CORE_MARK_EX], 0);
 	assert_int_equal(core2[NVTX_CORE2_POP], 0);
+	assert_int_equal(sync_user[NVTX_SYNC_ACQUIRE], 0);
 	assert_int_equal(payload[NVTX_SLOT_PUSH], NVTX_SLOT_DISABLED);
 	assert_int_not_equal(core2[NVTX_CORE2_DOMAIN_CREATE_A], 0);
 	session_begin(state);
@@ -176,6 +180,70 @@ static void junk_handles_do_no_harm(void **state)
 	assert_int_equal(events[0].message, 0);
 }
 
+static void *sync_create(void *domain, const char *name)
+{
+	const struct nvtx_sync_attributes a = {.version = 3,
+					       .bytes = sizeof(a),
+					       .message_type = NVTX_MESSAGE_ASCII,
+					       .message.ascii = name};
+
+	return ((sync_create_fn)sync_user[NVTX_SYNC_CREATE])(domain, &a);
+}
+
+static void sync_call(enum nvtx_sync_slot slot, void *object)
+{
+	((sync_fn)sync_user[slot])(object);
+}
+
+static void acquisitions_are_joined_by_object_and_thread(void **state)
+{
+	void *domain = domain_create("locks");
+	void *a = sync_create(domain, "a"), *b = sync_create(domain, "b");
+
+	(void)state;
+	sync_call(NVTX_SYNC_ACQUIRE, a);
+	sync_call(NVTX_SYNC_ACQUIRE, b);
+	sync_call(NVTX_SYNC_FAILED, b);
+	sync_call(NVTX_SYNC_ACQUIRED, a);
+	sync_call(NVTX_SYNC_RELEASING, a);
+	pump_all();
+	assert_int_equal(event_count, 5);
+	assert_int_equal(events[0].kind, CUPROBE_NVTX_ACQUIRE);
+	assert_int_equal(events[2].kind, CUPROBE_NVTX_ACQUIRE_FAILED);
+	assert_int_equal(events[3].kind, CUPROBE_NVTX_ACQUIRED);
+	assert_int_equal(events[4].kind, CUPROBE_NVTX_RELEASE);
+	assert_text(events[0].message, "a");
+	assert_text(events[2].message, "b");
+	assert_int_not_equal(events[0].domain, 0);
+	assert_int_equal(events[0].range, events[3].range);
+	assert_int_equal(events[1].range, events[2].range);
+	assert_int_not_equal(events[0].range, events[1].range);
+}
+
+static void acquisitions_are_no_levels(void **state)
+{
+	void *object = sync_create(NULL, "lock");
+
+	(void)state;
+	assert_int_equal(push("outer"), 0);
+	sync_call(NVTX_SYNC_ACQUIRE, object);
+	assert_int_equal(push("inner"), 1);
+	assert_int_equal(pop(), 1);
+	assert_int_equal(pop(), 0);
+}
+
+static void objects_without_a_name_are_none_but_unnamed(void **state)
+{
+	(void)state;
+	sync_call(NVTX_SYNC_ACQUIRE, sync_create(NULL, NULL));
+	sync_call(NVTX_SYNC_ACQUIRE, NULL);
+	sync_call(NVTX_SYNC_ACQUIRE, (void *)0x123456789);
+	sync_call(NVTX_SYNC_ACQUIRE, domain_create("no object"));
+	pump_all();
+	assert_int_equal(event_count, 1);
+	assert_int_equal(events[0].message, 0);
+}
+
 /* What was told of the session's domain or category of that name. */
 static const struct cuprobe_info *info_find(__u32 type, const char *name)
 {
@@ -208,6 +276,24 @@ static void definitions_made_before_attaching_are_known_after(void **state)
 	assert_int_equal(
 		info_find(CUPROBE_INFO_NVTX_CATEGORY, "early category")->nvtx_category.domain, id);
 	assert_ptr_equal(domain_create("early"), domain);
+}
+
+static void objects_of_opencl_are_named(void **state)
+{
+	(void)state;
+	for (int slot = 1; slot < NVTX_OPENCL_COUNT; slot += 2)
+		((name_fn)opencl[slot])((void *)(0x1000ull + slot), "of OpenCL");
+	pump_all();
+	for (__u64 slot = 1; slot < NVTX_OPENCL_COUNT; slot += 2) {
+		const struct cuprobe_info *info =
+			fake_record(CUPROBE_PROBE_info, fake[CUPROBE_PROBE_info].count -
+								(NVTX_OPENCL_COUNT - slot) / 2);
+
+		assert_int_equal(info->type, CUPROBE_INFO_NAME);
+		assert_int_equal(info->name.object, CUPROBE_OBJECT_OTHER);
+		assert_int_equal(info->name.handle, 0x1000 + slot);
+		assert_text(info->name.name, "of OpenCL");
+	}
 }
 
 static void more_domains_than_there_is_room_for_are_the_default_one(void **state)
@@ -348,6 +434,10 @@ int main(void)
 		IN_SESSION(attributes_arrive_whole),
 		IN_SESSION(a_short_struct_is_read_no_further_than_it_goes),
 		IN_SESSION(junk_handles_do_no_harm),
+		IN_SESSION(acquisitions_are_joined_by_object_and_thread),
+		IN_SESSION(acquisitions_are_no_levels),
+		IN_SESSION(objects_without_a_name_are_none_but_unnamed),
+		IN_SESSION(objects_of_opencl_are_named),
 		IN_SESSION(definitions_made_before_attaching_are_known_after),
 		IN_SESSION(every_event_of_64_threads_arrives_once),
 		IN_SESSION(messages_without_end_take_bounded_memory),

@@ -18,7 +18,8 @@
 
 #define SLOTS 64
 
-static uintptr_t core[NVTX_CORE_COUNT], core2[NVTX_CORE2_COUNT], payload[SLOTS];
+static uintptr_t core[NVTX_CORE_COUNT], core2[NVTX_CORE2_COUNT], opencl[NVTX_OPENCL_COUNT];
+static uintptr_t sync_user[NVTX_SYNC_COUNT], payload[SLOTS];
 
 /* Each module's list of the addresses of its slots; the first is NULL. */
 static struct client_module {
@@ -29,6 +30,8 @@ static struct client_module {
 } client_modules[] = {
 	{NVTX_MODULE_CORE, core, NVTX_CORE_COUNT, {NULL}},
 	{NVTX_MODULE_CORE2, core2, NVTX_CORE2_COUNT, {NULL}},
+	{NVTX_MODULE_OPENCL, opencl, NVTX_OPENCL_COUNT, {NULL}},
+	{NVTX_MODULE_SYNC, sync_user, NVTX_SYNC_COUNT, {NULL}},
 };
 
 static int client_table(int module, uintptr_t ***ret_slots, unsigned int *ret_count)

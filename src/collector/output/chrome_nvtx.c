@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVTX: ranges and marks on the threads that made them, and where the work they launched ran on the
- * GPU. What nests is slices; start/end ranges, which overlap as they like, are asynchronous events.
+ * NVTX: ranges, marks and acquisitions on the threads that made them, and where the work they
+ * launched ran on the GPU. What one thread did is slices; start/end ranges, which overlap as they
+ * like, are asynchronous events.
  */
 #include "src/collector/output/chrome.h"
 
@@ -33,18 +34,32 @@ struct chrome_nvtx {
 	__u64 async_id;
 };
 
-/* The event's name, escaped, in c->name. */
-static int name_escape(struct chrome_nvtx *c, const struct process *p, __u32 message)
+/* What stands before the name. */
+static const char *name_verb(const struct cuprobe_nvtx *n)
 {
+	switch (n->kind) {
+	case CUPROBE_NVTX_ACQUIRE:
+		return "acquire ";
+	case CUPROBE_NVTX_RELEASE:
+		return "release ";
+	default:
+		return "";
+	}
+}
+
+/* The event's name, escaped, in c->name. */
+static int name_escape(struct chrome_nvtx *c, const struct process *p, const struct cuprobe_nvtx *n)
+{
+	const char *verb = name_verb(n);
 	size_t bytes = 0, room;
-	const char *text = process_string(p, message, &bytes);
+	const char *text = process_string(p, n->message, &bytes);
 	char *grown;
 
 	if (!text) {
-		text = message ? "?" : "unnamed";
+		text = n->message ? "?" : "unnamed";
 		bytes = strlen(text);
 	}
-	room = bytes * JSON_GROWTH;
+	room = strlen(verb) + bytes * JSON_GROWTH;
 	if (room > c->name_room) {
 		grown = realloc(c->name, room);
 		if (!grown)
@@ -52,7 +67,8 @@ static int name_escape(struct chrome_nvtx *c, const struct process *p, __u32 mes
 		c->name = grown;
 		c->name_room = room;
 	}
-	c->name_bytes = (size_t)(put_json(c->name, text, bytes) - c->name);
+	grown = put_bytes(c->name, verb, strlen(verb));
+	c->name_bytes = (size_t)(put_json(grown, text, bytes) - c->name);
 	return 0;
 }
 
@@ -135,6 +151,8 @@ static char *put_range_arguments(struct sink *s, char *p, const struct nvtx_rang
 	}
 	if (r->unfinished)
 		p = PUT(p, "\"unfinished\":true,");
+	if (r->failed)
+		p = PUT(p, "\"failed\":true,");
 	p = put_key(p, "thread");
 	return put_u64(p, process_thread(r->process, r->start.thread));
 }
@@ -257,7 +275,7 @@ static int put_gpu_async(struct sink *s, const struct nvtx_range *r, const struc
 		s, put_async(s, 'e', "gpu_user_annotation", group->pid, g->stream, g->last_ns));
 }
 
-static int put_pushed(struct sink *s, const struct nvtx_range *r)
+static int put_sliced(struct sink *s, const struct nvtx_range *r)
 {
 	const struct lane *lane = range_lane(s, r);
 	int err;
@@ -295,11 +313,11 @@ static int put_started(struct sink *s, const struct nvtx_range *r)
 static int put_range(void *arg, const struct nvtx_range *r)
 {
 	struct sink *s = arg;
-	int err = name_escape(s->nvtx, r->process, r->start.message);
+	int err = name_escape(s->nvtx, r->process, &r->start);
 
 	if (err)
 		return err;
-	return nvtx_range_is_pushed(r) ? put_pushed(s, r) : put_started(s, r);
+	return nvtx_range_is_of_thread(r) ? put_sliced(s, r) : put_started(s, r);
 }
 
 static int put_mark(void *arg, struct process *process, const struct cuprobe_nvtx *n)
@@ -307,7 +325,7 @@ static int put_mark(void *arg, struct process *process, const struct cuprobe_nvt
 	struct sink *s = arg;
 	const struct lane *lane = lanes_slice(s->lanes, process, LANE_THREAD, CUPROBE_NO_ID, 0,
 					      n->thread, n->time_ns, n->time_ns);
-	int err = name_escape(s->nvtx, process, n->message);
+	int err = name_escape(s->nvtx, process, n);
 	char *p;
 
 	if (err || !lane)
