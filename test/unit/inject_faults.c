@@ -3,17 +3,14 @@
  * What the library does when CUPTI refuses: each case runs this program again as a child, with the
  * simulator told to fail, and looks at how the child fared.
  */
-#include "test/unit/workload.h"
-
-#include <spawn.h>
+#include <cupti.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "test/unit/rerun.h"
+#include "test/unit/workload.h"
 
 #define EVERYTHING ((1u << CUPROBE_PROBE_COUNT) - 1)
-
-extern char **environ;
 
 struct outcome {
 	int status; /* of the child, as waitpid() gives it; 0: it ended well */
@@ -24,8 +21,6 @@ struct outcome {
 	unsigned long long produced, lost;		    /* of kernels */
 	unsigned long long truth; /* kernel records that the simulator gave away */
 };
-
-static char truth_path[] = "/tmp/inject_faults.XXXXXX";
 
 static int child_main(void)
 {
@@ -53,59 +48,23 @@ static int child_main(void)
 	return 0;
 }
 
-static void outcome_read(int fd, struct outcome *o)
-{
-	char line[256];
-	ssize_t bytes = read(fd, line, sizeof(line) - 1);
-
-	close(fd);
-	assert_true(bytes > 0);
-	line[bytes] = 0;
-	assert_int_equal(sscanf(line, "%d %d %u %u %llu %llu %llu %llu %llu %llu", &o->state,
-				&o->end, &o->messages, &o->balances, &o->kernels, &o->memsets,
-				&o->apis, &o->unknown, &o->produced, &o->lost),
-			 10);
-}
-
-/* How many kernel records the simulated CUPTI gave away, from the file it leaves. */
-static unsigned long long truth_read(void)
-{
-	unsigned long long delivered = 0;
-	FILE *file = fopen(truth_path, "r");
-	char line[4096];
-
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file))
-		sscanf(line, " \"10\": {\"made\": %*u, \"delivered\": %llu", &delivered);
-	fclose(file);
-	return delivered;
-}
-
 /* Runs the child with these orders for the simulator. */
 static struct outcome with(const char *orders)
 {
-	char *const arguments[] = {(char *)"inject_faults", (char *)"child", NULL};
-	posix_spawn_file_actions_t actions;
-	struct outcome outcome;
-	int pipes[2];
-	pid_t pid;
+	struct outcome o;
+	char line[256];
 
-	assert_int_equal(pipe(pipes), 0);
 	setenv("MOCK_DO", orders, 1);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addclose(&actions, pipes[0]);
-	assert_int_equal(posix_spawn(&pid, "/proc/self/exe", &actions, NULL, arguments, environ),
-			 0);
-	posix_spawn_file_actions_destroy(&actions);
-	close(pipes[1]);
-	assert_int_equal(waitpid(pid, &outcome.status, 0), pid);
-	outcome_read(pipes[0], &outcome);
-	assert_int_equal(outcome.status, 0);
-	assert_int_equal(outcome.balances, 1);
-	outcome.truth = truth_read();
-	assert_int_equal(outcome.produced, outcome.truth);
-	return outcome;
+	o.status = rerun("child", line, sizeof(line));
+	assert_int_equal(sscanf(line, "%d %d %u %u %llu %llu %llu %llu %llu %llu", &o.state, &o.end,
+				&o.messages, &o.balances, &o.kernels, &o.memsets, &o.apis,
+				&o.unknown, &o.produced, &o.lost),
+			 10);
+	assert_int_equal(o.status, 0);
+	assert_int_equal(o.balances, 1);
+	o.truth = rerun_truth(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL).delivered;
+	assert_int_equal(o.produced, o.truth);
+	return o;
 }
 
 static void delivers_when_nothing_fails(void **state)
@@ -253,24 +212,6 @@ static void invents_no_times(void **state)
 	assert_in_range(o.kernels, o.truth / 3, o.truth * 2 / 3 + 1);
 }
 
-static int truth_file(void **state)
-{
-	int fd = mkstemp(truth_path);
-
-	(void)state;
-	if (fd < 0)
-		return -1;
-	close(fd);
-	setenv("MOCK_TRUTH", truth_path, 1);
-	return 0;
-}
-
-static int truth_file_remove(void **state)
-{
-	(void)state;
-	return unlink(truth_path);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -288,5 +229,5 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "child"))
 		return child_main();
-	return cmocka_run_group_tests(tests, truth_file, truth_file_remove);
+	return cmocka_run_group_tests(tests, rerun_setup, rerun_teardown);
 }

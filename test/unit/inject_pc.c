@@ -3,19 +3,16 @@
  * PC sampling on the simulator: every sample arrives, and whatever CUPTI refuses costs samples and
  * nothing else. Each case runs this program again as a child.
  */
-#include "test/unit/workload.h"
-
-#include <spawn.h>
+#include <cupti.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+#include "test/unit/rerun.h"
+#include "test/unit/workload.h"
 
 #define BIT(name) (1u << CUPROBE_PROBE_##name)
 #define CYCLES 40
 #define GROWTH_KB 16384 /* in the second half of the cycles; a sanitizer's shadow included */
-
-extern char **environ;
 
 struct outcome {
 	int status, state, end;
@@ -26,7 +23,6 @@ struct outcome {
 };
 
 static struct outcome seen;
-static char truth_path[] = "/tmp/inject_pc.XXXXXX";
 
 static void sample_seen(const struct cuprobe_pc_sample *s)
 {
@@ -132,57 +128,22 @@ static int child_main(const char *what)
 	return 0;
 }
 
-static void outcome_read(int fd, struct outcome *o)
-{
-	char line[512];
-	ssize_t bytes = read(fd, line, sizeof(line) - 1);
-
-	close(fd);
-	assert_true(bytes > 0);
-	line[bytes] = 0;
-	assert_int_equal(sscanf(line, "%d %d %u %u %llu %llu %llu %llu %llu %llu %llu %llu",
-				&o->state, &o->end, &o->messages, &o->balances, &o->samples,
-				&o->not_issued, &o->non_user, &o->dropped, &o->other,
-				&o->correlated, &o->reasons, &o->kernels),
-			 12);
-}
-
-static unsigned long long truth_read(void)
-{
-	unsigned long long made = 0;
-	FILE *file = fopen(truth_path, "r");
-	char line[4096];
-
-	assert_non_null(file);
-	while (fgets(line, sizeof(line), file))
-		sscanf(line, " \"30\": {\"made\": %llu", &made);
-	fclose(file);
-	return made;
-}
-
 static struct outcome run(const char *what, const char *orders)
 {
-	char *const arguments[] = {(char *)"inject_pc", (char *)what, NULL};
-	posix_spawn_file_actions_t actions;
-	struct outcome o = {0};
-	int pipes[2];
-	pid_t pid;
+	struct outcome o;
+	char line[512];
 
-	assert_int_equal(pipe(pipes), 0);
 	setenv("MOCK_DO", orders, 1);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, pipes[1], STDOUT_FILENO);
-	posix_spawn_file_actions_addclose(&actions, pipes[0]);
-	assert_int_equal(posix_spawn(&pid, "/proc/self/exe", &actions, NULL, arguments, environ),
-			 0);
-	posix_spawn_file_actions_destroy(&actions);
-	close(pipes[1]);
-	assert_int_equal(waitpid(pid, &o.status, 0), pid);
-	outcome_read(pipes[0], &o);
+	o.status = rerun(what, line, sizeof(line));
+	assert_int_equal(sscanf(line, "%d %d %u %u %llu %llu %llu %llu %llu %llu %llu %llu",
+				&o.state, &o.end, &o.messages, &o.balances, &o.samples,
+				&o.not_issued, &o.non_user, &o.dropped, &o.other, &o.correlated,
+				&o.reasons, &o.kernels),
+			 12);
 	if (o.status || !o.balances || o.end != CUPROBE_STATE_DORMANT)
 		fail_msg("%s, %s: status %d, balances %u, ends in state %d", what, orders, o.status,
 			 o.balances, o.end);
-	o.truth = truth_read();
+	o.truth = rerun_truth(CUPTI_ACTIVITY_KIND_PC_SAMPLING).made;
 	return o;
 }
 
@@ -346,14 +307,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(windows_that_fail_are_given_up),
 		cmocka_unit_test(readers_may_come_and_go),
 	};
-	int result;
 
 	if (argc > 1)
 		return child_main(argv[1]);
-	close(mkstemp(truth_path));
-	setenv("MOCK_TRUTH", truth_path, 1);
 	setenv("MOCK_KERNEL_NS", "100000", 1);
-	result = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(truth_path);
-	return result;
+	return cmocka_run_group_tests(tests, rerun_setup, rerun_teardown);
 }
