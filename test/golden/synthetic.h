@@ -44,6 +44,8 @@ __u32 synthetic_string(struct synthetic *s, const char *text);
  */
 int synthetic_demo(const struct synthetic_target *target);
 void synthetic_demo_info(struct session_info *info);
+/* Its processes and the addresses in its stacks, as captures describe them: JSON. */
+extern const char synthetic_demo_first[], synthetic_demo_second[], synthetic_demo_symbols[];
 /*
  * `events` events of one process as a training loop gives them: launch call, kernel, now and then
  * copies, memsets and synchronisations.

@@ -3,144 +3,12 @@
  * The demo recording: small enough to read, and with one of everything that must not go wrong.
  * Its golden outputs lie beside it.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "src/collector/capture.h"
-#include "test/golden/synthetic.h"
+#include "test/golden/synthetic_demo.h"
 
-#define US 1000ull
-#define DEMO_START_NS 1000000000000ull
-#define DEMO_END_NS (DEMO_START_NS + 10000 * US)
-#define DEMO_FIRED_NS (DEMO_START_NS + 9000 * US)
 #define LONG_NAME_BYTES 5000
-
-struct demo {
-	struct synthetic process;
-	__u64 at_ns;
-	__u32 correlation;
-	__u32 launch, driver_launch, copy, set, synchronize, graph_launch, allocate;
-	__u32 stack; /* of what is launched; 0 none */
-};
-
-#define FIRE(d, kind, record)                                                                      \
-	synthetic_fire(&(d)->process, CUPROBE_PROBE_##kind, record, sizeof(*(record)), 1,          \
-		       DEMO_FIRED_NS)
-
-static void demo_device(struct demo *d, __u32 id)
-{
-	struct cuprobe_info info = {.type = CUPROBE_INFO_DEVICE};
-
-	memset(info.device.uuid, (int)(0xa0 + id), sizeof(info.device.uuid));
-	info.device.id = id;
-	info.device.name = synthetic_string(&d->process, "Demo GPU \"80GB\"");
-	info.device.memory_bytes = 80ull << 30;
-	info.device.memory_bandwidth_bytes_per_s = 3350000000000ull;
-	info.device.compute_major = 9;
-	info.device.multiprocessors = 132;
-	info.device.warp_size = 32;
-	info.device.clock_khz = 1980000;
-	info.device.l2_bytes = 50 << 20;
-	info.device.max_threads_per_block = 1024;
-	info.device.max_warps_per_multiprocessor = 64;
-	info.device.max_blocks_per_multiprocessor = 32;
-	info.device.registers_per_block = 65536;
-	info.device.registers_per_multiprocessor = 65536;
-	info.device.shared_bytes_per_block = 49152;
-	info.device.shared_bytes_per_multiprocessor = 233472;
-	FIRE(d, info, &info);
-}
-
-static void demo_context(struct demo *d, __u32 id, __u32 device)
-{
-	struct cuprobe_info info = {.type = CUPROBE_INFO_CONTEXT};
-
-	info.context.id = id;
-	info.context.device = device;
-	info.context.null_stream = 7;
-	info.context.parent = CUPROBE_NO_ID;
-	FIRE(d, info, &info);
-	info = (struct cuprobe_info){.type = CUPROBE_INFO_STREAM};
-	info.stream.id = 7;
-	info.stream.context = id;
-	info.stream.flags = 3;
-	FIRE(d, info, &info);
-	info.stream.id = 13;
-	info.stream.flags = 2;
-	info.stream.priority = -5;
-	FIRE(d, info, &info);
-}
-
-static void demo_names(struct demo *d)
-{
-	struct synthetic *s = &d->process;
-
-	d->launch = synthetic_string(s, "cudaLaunchKernel_v7000");
-	d->driver_launch = synthetic_string(s, "cuLaunchKernel");
-	d->copy = synthetic_string(s, "cudaMemcpyAsync_ptsz_v7000");
-	d->set = synthetic_string(s, "cudaMemsetAsync_v3020");
-	d->synchronize = synthetic_string(s, "cudaStreamSynchronize_v3020");
-	d->graph_launch = synthetic_string(s, "cudaGraphLaunch_v10000");
-	d->allocate = synthetic_string(s, "cuMemAlloc_v2");
-}
-
-static void demo_info(struct demo *d, __u32 rank)
-{
-	struct cuprobe_info info = {.type = CUPROBE_INFO_PROCESS};
-
-	info.process = (struct cuprobe_info_process){
-		.abi_version = CUPROBE_ABI_VERSION,
-		.pid = d->process.pid,
-		.cupti_version = 130000,
-		.driver_version = 13000,
-		.runtime_version = 13000,
-		.clock = CUPROBE_CLOCK_CALLBACK,
-		.executable = synthetic_string(&d->process, "/opt/demo/train"),
-		.library_version = synthetic_string(&d->process, "demo"),
-		.rank = rank,
-		.world_size = 2,
-	};
-	FIRE(d, info, &info);
-	for (__u32 i = 0; i < 2; i++) {
-		demo_device(d, i);
-		demo_context(d, i + 1, i);
-	}
-	demo_names(d);
-}
-
-/*
- * Stack `id`: the call, `leaf`, what has no symbol, two lines of Python and the way to main(). Its
- * symbols are in make_capture.c. Two pieces.
- */
-static void demo_stack(struct demo *d, __u32 id, __u64 leaf)
-{
-	__u32 forward = synthetic_string(&d->process, "Model.forward");
-	__u32 train = synthetic_string(&d->process, "train; or \\not");
-	__u32 file = synthetic_string(&d->process, "/opt/demo/models/net.py");
-	const struct cuprobe_frame frames[] = {
-		{.pc = 0x7f0000001000, .kind = CUPROBE_FRAME_NATIVE},
-		{.pc = leaf, .kind = CUPROBE_FRAME_NATIVE},
-		{.pc = 0x7f0000103000, .kind = CUPROBE_FRAME_NATIVE},
-		{.function = forward, .file = file, .line = 17, .kind = CUPROBE_FRAME_PYTHON},
-		{.function = train, .file = file, .line = 42, .kind = CUPROBE_FRAME_PYTHON},
-		{.pc = 0x7f0000300000, .kind = CUPROBE_FRAME_POINTER},
-		{.pc = 0x7f0000400000, .kind = CUPROBE_FRAME_NATIVE},
-		{.pc = 0x401003, .kind = CUPROBE_FRAME_NATIVE},
-		{.pc = 0x401003, .kind = CUPROBE_FRAME_NATIVE},
-		{.pc = 0x401003, .kind = CUPROBE_FRAME_NATIVE},
-		{.pc = 0x401002, .kind = CUPROBE_FRAME_NATIVE},
-		{.pc = 0x401001, .kind = CUPROBE_FRAME_NATIVE},
-	};
-	struct cuprobe_stack pieces[] = {
-		{.id = id, .frames = 12, .first = 0, .count = 10},
-		{.id = id, .frames = 12, .first = 10, .count = 2},
-	};
-
-	memcpy(pieces[0].frame, frames, 10 * sizeof(frames[0]));
-	memcpy(pieces[1].frame, frames + 10, 2 * sizeof(frames[0]));
-	synthetic_fire(&d->process, CUPROBE_PROBE_stack, pieces, sizeof(pieces[0]), 2,
-		       DEMO_FIRED_NS);
-}
 
 static void demo_api(struct demo *d, __u32 name, __u32 cbid, __u32 domain, __u64 duration_ns)
 {
@@ -180,7 +48,6 @@ static struct cuprobe_kernel demo_kernel(struct demo *d, __u32 name, __u32 devic
 	};
 }
 
-/* A launch and its kernel. */
 static void demo_call(struct demo *d, __u32 domain_api)
 {
 	struct cuprobe_launch launch = {
@@ -195,6 +62,7 @@ static void demo_call(struct demo *d, __u32 domain_api)
 	FIRE(d, launch, &launch);
 }
 
+/* A launch and its kernel. */
 static void demo_launch(struct demo *d, __u32 name, __u32 device, __u64 duration_ns)
 {
 	struct cuprobe_kernel kernel;
@@ -370,28 +238,6 @@ static void demo_rest(struct demo *d)
 	d->at_ns += 20 * US;
 }
 
-static void demo_sampling(struct demo *d)
-{
-	static const char *const reasons[] = {"barrier", "long_scoreboard", "selected", "wait"};
-	struct cuprobe_info info = {.type = CUPROBE_INFO_PC_SAMPLING};
-	char name[96];
-
-	info.pc_sampling = (struct cuprobe_info_pc_sampling){
-		.hardware_buffer_bytes = 32 << 20,
-		.context = 1,
-		.period_log2 = 20,
-		.mode = CUPROBE_PC_CONTINUOUS,
-	};
-	FIRE(d, info, &info);
-	for (__u32 i = 0; i < 4; i++) {
-		info = (struct cuprobe_info){.type = CUPROBE_INFO_STALL_REASON};
-		snprintf(name, sizeof(name), "smsp__pcsamp_warps_issue_stalled_%s", reasons[i]);
-		info.stall_reason.index = i;
-		info.stall_reason.name = synthetic_string(&d->process, name);
-		FIRE(d, info, &info);
-	}
-}
-
 static void demo_sample(struct demo *d, const char *function, __u64 pc, __u32 stall, __u64 samples)
 {
 	struct cuprobe_pc_sample sample = {
@@ -473,32 +319,6 @@ static void demo_junk(struct demo *d, __u32 name)
 	synthetic_fire(&d->process, CUPROBE_PROBE_kernel, junk, sizeof(junk[0]), 3, DEMO_FIRED_NS);
 	synthetic_fire(&d->process, CUPROBE_PROBE_memset, junk, 12, 1, DEMO_FIRED_NS);
 	d->process.seq[CUPROBE_PROBE_memset]--;
-}
-
-static void demo_status(struct demo *d)
-{
-	struct cuprobe_status status = {.time_ns = d->at_ns, .type = CUPROBE_STATUS_STATE};
-
-	status.state.state = CUPROBE_STATE_ACTIVE;
-	status.state.active_probes = (1u << CUPROBE_PROBE_COUNT) - 1;
-	FIRE(d, status, &status);
-	status = (struct cuprobe_status){.time_ns = d->at_ns, .type = CUPROBE_STATUS_MESSAGE};
-	status.message.severity = 2;
-	status.message.code = 35;
-	status.message.text = synthetic_string(&d->process, "UNIFIED_MEMORY_COUNTER is refused");
-	status.message.remedy = synthetic_string(&d->process, "run with a newer driver");
-	FIRE(d, status, &status);
-	for (__u32 probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
-		status =
-			(struct cuprobe_status){.time_ns = d->at_ns, .type = CUPROBE_STATUS_LEDGER};
-		status.ledger.probe = probe;
-		status.ledger.fired = d->process.seq[probe];
-		status.ledger.discarded = probe == CUPROBE_PROBE_api ? 2 : 0;
-		status.ledger.lost = probe == CUPROBE_PROBE_memcpy ? 1 : 0;
-		status.ledger.produced =
-			status.ledger.fired + status.ledger.discarded + status.ledger.lost;
-		FIRE(d, status, &status);
-	}
 }
 
 static void demo_hostile_names(struct demo *d)
