@@ -468,6 +468,7 @@ enum cuprobe_nvtx_kind {
 	CUPROBE_NVTX_ACQUIRED = 8,
 	CUPROBE_NVTX_ACQUIRE_FAILED = 9,
 	CUPROBE_NVTX_RELEASE = 10,
+	CUPROBE_NVTX_COUNTER = 11, /* the value, in payload, of what the message says */
 };
 
 enum cuprobe_nvtx_payload { /* up to 6 nvtxPayloadType_t */

@@ -130,6 +130,7 @@ const char *nvtx_kind_name(unsigned int kind)
 		[CUPROBE_NVTX_ACQUIRED] = "acquired",
 		[CUPROBE_NVTX_ACQUIRE_FAILED] = "acquire failed",
 		[CUPROBE_NVTX_RELEASE] = "release",
+		[CUPROBE_NVTX_COUNTER] = "counter",
 	};
 
 	return kind < sizeof(names) / sizeof(names[0]) && names[kind] ? names[kind] : "?";

@@ -427,6 +427,8 @@ void nvtx_ranges_free(struct nvtx_ranges *r)
 
 int nvtx_ranges_event(struct nvtx_ranges *r, const struct event *e)
 {
+	if (e->probe == CUPROBE_PROBE_nvtx && e->nvtx->kind == CUPROBE_NVTX_COUNTER)
+		return 0; /* may be old, and no range waits for it */
 	return nvtx_join_event(r->join, e);
 }
 

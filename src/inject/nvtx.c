@@ -14,6 +14,7 @@
 #include "src/inject/nvtx_names.h"
 #include "src/inject/nvtx_put.h"
 #include "src/inject/nvtx_texts.h"
+#include "src/inject/nvtx_time.h"
 #include "src/inject/outlet.h"
 #include "src/inject/parca_nvtx.h"
 
@@ -191,6 +192,7 @@ bool cuprobe_nvtx_pump(void)
 	}
 	if (session && cuprobe_nvtx_names_pending())
 		cuprobe_nvtx_names_define();
+	cuprobe_nvtx_time_pump();
 	parca_wants = cuprobe_parca_nvtx_wanted();
 	for (unsigned int i = 0; i < TURNS_A_PUMP && more; i++)
 		more = cuprobe_nvtx_buffer_drain(event_take);

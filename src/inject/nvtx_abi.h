@@ -18,6 +18,7 @@
 struct nvtx_domain;
 struct nvtx_string;
 struct nvtx_resource;
+struct nvtx_semantics;
 struct nvtx_sync;
 
 enum nvtx_export_table {
@@ -199,7 +200,23 @@ enum nvtx_payload_slot {
 	NVTX_SLOT_END = 6,
 	NVTX_SLOT_DOMAIN_ENABLED = 7,
 	NVTX_SLOT_TIMESTAMP = 8,
+	NVTX_SLOT_TIME_DOMAIN = 9,
+	NVTX_SLOT_EVENT_SUBMIT = 16,
+	NVTX_SLOT_EVENT_BATCH = 17,
 	NVTX_SLOT_COUNT,
+};
+
+/* The extension of counters has one segment likewise. */
+#define NVTX_EXTENSION_COUNTERS 4
+
+enum nvtx_counters_slot {
+	NVTX_COUNTERS_REGISTER = 0,
+	NVTX_COUNTERS_SAMPLE_INT64 = 1,
+	NVTX_COUNTERS_SAMPLE_FLOAT64 = 2,
+	NVTX_COUNTERS_SAMPLE = 3,
+	NVTX_COUNTERS_NO_VALUE = 4,
+	NVTX_COUNTERS_BATCH = 5,
+	NVTX_COUNTERS_COUNT,
 };
 
 struct nvtx_segment {
@@ -232,7 +249,8 @@ struct nvtx_schema_entry {
 	const char *name, *description;
 	uint64_t detail; /* string length, array length or index of the entry that has it */
 	uint64_t offset;
-	const void *semantics, *reserved;
+	const struct nvtx_semantics *semantics;
+	const void *reserved;
 };
 
 struct nvtx_schema_attributes {
@@ -292,6 +310,7 @@ enum nvtx_entry_flag {
 	NVTX_ENTRY_ARRAY = 3 << 4, /* mask of the three */
 	NVTX_ENTRY_HIDE = 1 << 9,
 	NVTX_ENTRY_MESSAGE = 1 << 10,
+	NVTX_ENTRY_TIMESTAMP = 2 << 10,
 };
 
 enum nvtx_type {
@@ -346,6 +365,72 @@ enum nvtx_type {
 	NVTX_TYPE_UNION_SELECTOR = 100,
 	NVTX_TYPE_REFERENCED = 1022,
 	NVTX_TYPE_RAW = 1023,
+};
+
+struct nvtx_counter_attributes {
+	size_t bytes;
+	uint64_t schema;
+	const char *name, *description;
+	uint64_t scope;
+	const struct nvtx_semantics *semantics;
+	uint64_t id; /* 0: one is to be made */
+};
+
+struct nvtx_counter_batch {
+	uint64_t counter;
+	const void *samples;
+	size_t bytes;
+	uint64_t flags;
+	const int64_t *times; /* one for each sample; flags may say otherwise */
+	size_t times_bytes;
+};
+
+#define NVTX_COUNTER_FIRST_DYNAMIC (UINT64_C(1) << 32)
+
+enum nvtx_no_value {
+	NVTX_NO_VALUE_ZERO = 0,
+	NVTX_NO_VALUE_UNCHANGED = 1,
+	NVTX_NO_VALUE_UNAVAILABLE = 2,
+};
+
+struct nvtx_event_batch {
+	uint64_t schema;
+	size_t bytes;
+	const void *events;
+	uint64_t scope, flags;
+	const void *data;
+	size_t data_bytes, data_offset;
+};
+
+/* The head of what a client says beside an entry or counter, and what follows it for times. */
+struct nvtx_semantics {
+	uint32_t bytes;
+	uint16_t id, version;
+	const struct nvtx_semantics *next;
+};
+
+#define NVTX_SEMANTICS_TIME 2
+
+struct nvtx_semantics_time {
+	struct nvtx_semantics head;
+	uint64_t domain; /* that of a client, or enum nvtx_time */
+};
+
+struct nvtx_time_attributes {
+	uint64_t scope;
+	uint64_t time; /* enum nvtx_time */
+	uint64_t id;   /* 0: one is to be made */
+	uint64_t flags;
+	int64_t resolution;
+	uint64_t start;
+};
+
+enum nvtx_time {
+	NVTX_TIME_NONE = 0,
+	NVTX_TIME_OF_TOOL = 1, /* what NVTX_SLOT_TIMESTAMP returned */
+	NVTX_TIME_MONOTONIC = 14,
+	NVTX_TIME_MONOTONIC_COARSE = 16,
+	NVTX_TIME_STEADY_CLOCK = 50,
 };
 
 #endif

@@ -11,9 +11,11 @@
 #include "src/inject/nvtx_abi.h"
 #include "src/inject/nvtx_define.h"
 #include "src/inject/nvtx_events.h"
+#include "src/inject/nvtx_samples.h"
+#include "src/inject/nvtx_time.h"
 
 #define GROUPS 6
-#define SLOTS_MOST NVTX_CORE_COUNT /* of a group */
+#define SLOTS_MOST NVTX_SLOT_COUNT /* of a group */
 #define CLIENTS_MOST 4096u
 
 /* What belongs into a slot. `event`: only while somebody listens. */
@@ -119,6 +121,18 @@ static const struct handler payload_handlers[] = {
 	[NVTX_SLOT_END] = EVENT(cuprobe_nvtx_payload_end),
 	[NVTX_SLOT_DOMAIN_ENABLED] = DEFINITION(cuprobe_nvtx_domain_enabled),
 	[NVTX_SLOT_TIMESTAMP] = EVENT(cuprobe_nvtx_timestamp),
+	[NVTX_SLOT_TIME_DOMAIN] = DEFINITION(cuprobe_nvtx_time_domain),
+	[NVTX_SLOT_EVENT_SUBMIT] = EVENT(cuprobe_nvtx_submit),
+	[NVTX_SLOT_EVENT_BATCH] = EVENT(cuprobe_nvtx_submit_batch),
+};
+
+static const struct handler counters_handlers[] = {
+	[NVTX_COUNTERS_REGISTER] = DEFINITION(cuprobe_nvtx_counter),
+	[NVTX_COUNTERS_SAMPLE_INT64] = EVENT(cuprobe_nvtx_sample_int64),
+	[NVTX_COUNTERS_SAMPLE_FLOAT64] = EVENT(cuprobe_nvtx_sample_float64),
+	[NVTX_COUNTERS_SAMPLE] = EVENT(cuprobe_nvtx_sample),
+	[NVTX_COUNTERS_NO_VALUE] = EVENT(cuprobe_nvtx_sample_no_value),
+	[NVTX_COUNTERS_BATCH] = EVENT(cuprobe_nvtx_sample_batch),
 };
 
 /* Slots of one kind. */
@@ -299,9 +313,7 @@ static int client_add(const struct client *found, bool events)
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-_Static_assert(COUNT(core_handlers) <= SLOTS_MOST && COUNT(core2_handlers) <= SLOTS_MOST &&
-		       COUNT(payload_handlers) <= SLOTS_MOST &&
-		       COUNT(opencl_handlers) <= SLOTS_MOST,
+_Static_assert(COUNT(core_handlers) <= SLOTS_MOST && COUNT(opencl_handlers) <= SLOTS_MOST,
 	       "each group has room for its slots");
 
 static void client_add_module(struct client *c, const struct nvtx_callbacks *callbacks, int module,
@@ -337,22 +349,34 @@ int cuprobe_nvtx_client_add(const struct nvtx_callbacks *callbacks, bool events)
 	return c.group_count ? client_add(&c, events) : -EINVAL;
 }
 
+static void group_for_extension(struct group *g, uint16_t module)
+{
+	g->empty = NVTX_SLOT_DISABLED;
+	if (module == NVTX_EXTENSION_PAYLOAD) {
+		g->handlers = payload_handlers;
+		g->count = COUNT(payload_handlers);
+	} else if (module == NVTX_EXTENSION_COUNTERS) {
+		g->handlers = counters_handlers;
+		g->count = COUNT(counters_handlers);
+	}
+}
+
 int cuprobe_nvtx_client_add_extension(const struct nvtx_extension *extension, bool events)
 {
 	struct client c = {.group_count = 1};
+	struct group *g = &c.groups[0];
 	const struct nvtx_segment *segment;
 
-	if (!extension || extension->bytes < sizeof(*extension) ||
-	    extension->module != NVTX_EXTENSION_PAYLOAD || !extension->segment_count)
+	if (!extension || extension->bytes < sizeof(*extension) || !extension->segment_count)
+		return -EINVAL;
+	group_for_extension(g, extension->module);
+	if (!g->count)
 		return -EINVAL;
 	segment = &extension->segments[0];
 	c.key = segment->slots;
-	c.groups[0] = (struct group){.handlers = payload_handlers,
-				     .count = COUNT(payload_handlers),
-				     .empty = NVTX_SLOT_DISABLED};
-	if (segment->slot_count < c.groups[0].count)
-		c.groups[0].count = (unsigned int)segment->slot_count;
-	for (unsigned int i = 0; i < c.groups[0].count; i++)
-		c.groups[0].slots[i] = &segment->slots[i];
+	if (segment->slot_count < g->count)
+		g->count = (unsigned int)segment->slot_count;
+	for (unsigned int i = 0; i < g->count; i++)
+		g->slots[i] = &segment->slots[i];
 	return client_add(&c, events);
 }

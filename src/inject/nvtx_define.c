@@ -6,6 +6,7 @@
 
 #include "src/inject/guard.h"
 #include "src/inject/nvtx_abi.h"
+#include "src/inject/nvtx_counters.h"
 #include "src/inject/nvtx_cuda.h"
 #include "src/inject/nvtx_names.h"
 #include "src/inject/nvtx_schema.h"
@@ -262,6 +263,18 @@ uint64_t cuprobe_nvtx_enum(struct nvtx_domain *d, const struct nvtx_enum_attribu
 	if (!cuprobe_guard_enter(&guard))
 		return 0;
 	id = cuprobe_nvtx_schema_add_enum(cuprobe_nvtx_domain(d), a);
+	cuprobe_guard_leave(&guard);
+	return id;
+}
+
+uint64_t cuprobe_nvtx_counter(struct nvtx_domain *d, const struct nvtx_counter_attributes *a)
+{
+	struct cuprobe_guard guard;
+	uint64_t id;
+
+	if (!cuprobe_guard_enter(&guard))
+		return 0;
+	id = cuprobe_nvtx_counter_add(cuprobe_nvtx_domain(d), a);
 	cuprobe_guard_leave(&guard);
 	return id;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <wchar.h>
 
+struct nvtx_counter_attributes;
 struct nvtx_domain;
 struct nvtx_enum_attributes;
 struct nvtx_resource;
@@ -45,6 +46,7 @@ void cuprobe_nvtx_other_w(void *other, const wchar_t *name);
 
 uint64_t cuprobe_nvtx_schema(struct nvtx_domain *d, const struct nvtx_schema_attributes *a);
 uint64_t cuprobe_nvtx_enum(struct nvtx_domain *d, const struct nvtx_enum_attributes *a);
+uint64_t cuprobe_nvtx_counter(struct nvtx_domain *d, const struct nvtx_counter_attributes *a);
 /* Always 1: a client asks once, when it starts, and would be deaf to a later consumer. */
 uint8_t cuprobe_nvtx_domain_enabled(struct nvtx_domain *d);
 

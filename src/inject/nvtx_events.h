@@ -12,6 +12,7 @@
 
 struct nvtx_attributes;
 struct nvtx_domain;
+struct nvtx_event_batch;
 struct nvtx_payload;
 struct nvtx_sync;
 
@@ -45,6 +46,8 @@ uint64_t cuprobe_nvtx_payload_start(struct nvtx_domain *d, const struct nvtx_pay
 				    size_t count);
 void cuprobe_nvtx_payload_end(struct nvtx_domain *d, uint64_t range, const struct nvtx_payload *p,
 			      size_t count);
-int64_t cuprobe_nvtx_timestamp(void);
+/* Events that have happened before: only counted. */
+void cuprobe_nvtx_submit(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count);
+void cuprobe_nvtx_submit_batch(struct nvtx_domain *d, const struct nvtx_event_batch *batch);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/inject/nvtx_abi.h"
+#include "src/inject/nvtx_layout.h"
 #include "src/inject/nvtx_names.h"
 #include "src/inject/nvtx_schema.h"
 #include "src/inject/nvtx_text.h"
@@ -62,17 +63,6 @@ static void render_value(struct rendering *r, __u64 type, struct nvtx_view v)
 		cuprobe_nvtx_text_put(r->text, "?", 1);
 }
 
-/* Bytes of one element; 0 when that cannot be told. */
-static size_t type_bytes(const struct rendering *r, __u64 type)
-{
-	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(type);
-	const struct nvtx_schema *s = b ? NULL : cuprobe_nvtx_schema_find(r->domain, type);
-
-	if (b)
-		return b->bytes;
-	return s ? s->bytes : 0;
-}
-
 static bool is_zero(const char *data, size_t bytes)
 {
 	for (size_t i = 0; i < bytes; i++) {
@@ -87,7 +77,7 @@ static size_t render_array(struct rendering *r, const struct nvtx_field *f, stru
 			   __u64 count)
 {
 	bool zero = (f->flags & NVTX_ENTRY_ARRAY) == NVTX_ENTRY_ARRAY_ZERO;
-	size_t unit = type_bytes(r, f->type), at = 0;
+	size_t unit = cuprobe_nvtx_type_bytes(r->domain, f->type), at = 0;
 
 	if (!unit) {
 		cuprobe_nvtx_text_put(r->text, "?", 1);
@@ -103,38 +93,6 @@ static size_t render_array(struct rendering *r, const struct nvtx_field *f, stru
 	}
 	cuprobe_nvtx_text_put(r->text, "]", 1);
 	return at;
-}
-
-/* True when the text itself, and not its address, lies in the payload. */
-static bool string_is_embedded(const struct nvtx_field *f)
-{
-	return f->detail || f->flags & NVTX_ENTRY_ARRAY;
-}
-
-static size_t field_align(const struct rendering *r, const struct nvtx_schema *s,
-			  const struct nvtx_field *f)
-{
-	const struct nvtx_basic *b = cuprobe_nvtx_basic_find(f->type);
-	size_t align = type_bytes(r, f->type);
-
-	if (f->flags & NVTX_ENTRY_POINTER ||
-	    (b && b->form == NVTX_FORM_STRING && !string_is_embedded(f)))
-		align = sizeof(void *);
-	if (!align || align > 16 || align & (align - 1))
-		align = 8;
-	return s->pack_align && s->pack_align < align ? s->pack_align : align;
-}
-
-/* Where the field lies when `at` is the end of the one before it. */
-static size_t field_offset(const struct rendering *r, const struct nvtx_schema *s, __u32 number,
-			   size_t at)
-{
-	const struct nvtx_field *f = &s->fields[number];
-	size_t align = field_align(r, s, f);
-
-	if (f->offset || !number)
-		return f->offset;
-	return s->type == NVTX_SCHEMA_DYNAMIC ? at : (at + align - 1) / align * align;
 }
 
 struct field_lengths {
@@ -160,7 +118,7 @@ static size_t string_view(const struct nvtx_field *f, const struct nvtx_basic *b
 	__u64 count = f->flags & NVTX_ENTRY_ARRAY ? field_count(f, lengths) : f->detail;
 	const char *text;
 
-	if (string_is_embedded(f) && !(f->flags & NVTX_ENTRY_POINTER)) {
+	if (cuprobe_nvtx_field_is_embedded(f) && !(f->flags & NVTX_ENTRY_POINTER)) {
 		if (count < v->bytes / b->bytes)
 			v->bytes = count * b->bytes;
 		return v->bytes;
@@ -168,9 +126,9 @@ static size_t string_view(const struct nvtx_field *f, const struct nvtx_basic *b
 	if (v->bytes < sizeof(text))
 		return v->bytes = 0;
 	memcpy(&text, v->data, sizeof(text));
-	*v = (struct nvtx_view){text, !text		      ? 0
-				      : string_is_embedded(f) ? count * b->bytes
-							      : SIZE_MAX};
+	*v = (struct nvtx_view){text, !text				  ? 0
+				      : cuprobe_nvtx_field_is_embedded(f) ? count * b->bytes
+									  : SIZE_MAX};
 	return sizeof(text);
 }
 
@@ -196,12 +154,12 @@ static size_t render_field(struct rendering *r, const struct nvtx_field *f, stru
 	}
 	if (f->flags & (NVTX_ENTRY_FROM_BASE | NVTX_ENTRY_FROM_HERE) || !target.data) {
 		cuprobe_nvtx_text_put(r->text, "?", 1);
-		bytes = type_bytes(r, f->type);
+		bytes = cuprobe_nvtx_type_bytes(r->domain, f->type);
 	} else if (array) {
 		bytes = render_array(r, f, target, field_count(f, lengths));
 	} else {
 		render_value(r, f->type, target);
-		bytes = type_bytes(r, f->type);
+		bytes = cuprobe_nvtx_type_bytes(r->domain, f->type);
 	}
 	return f->flags & NVTX_ENTRY_POINTER ? sizeof(target.data) : bytes;
 }
@@ -255,13 +213,13 @@ static void render_fields(struct rendering *r, const struct nvtx_schema *s, stru
 		const struct nvtx_field *f = &s->fields[i];
 		struct nvtx_view rest;
 
-		at = field_offset(r, s, i, at);
+		at = cuprobe_nvtx_field_offset(s, i, at);
 		if (at > v.bytes)
 			return;
 		rest = (struct nvtx_view){v.data + at, v.bytes - at};
-		if (i < LENGTHS && rest.bytes >= type_bytes(r, f->type))
-			lengths.value[i] =
-				cuprobe_nvtx_value_number(rest.data, type_bytes(r, f->type));
+		if (i < LENGTHS && rest.bytes >= cuprobe_nvtx_type_bytes(r->domain, f->type))
+			lengths.value[i] = cuprobe_nvtx_value_number(
+				rest.data, cuprobe_nvtx_type_bytes(r->domain, f->type));
 		if (f->flags & NVTX_ENTRY_MESSAGE)
 			message_take(r, f, rest, &lengths);
 		attributes_take(r, f, rest);
@@ -299,7 +257,7 @@ static bool payload_view(const struct rendering *r, const struct nvtx_payload *p
 {
 	*ret = (struct nvtx_view){p->data, p->bytes};
 	if (p->bytes == SIZE_MAX)
-		ret->bytes = type_bytes(r, p->schema);
+		ret->bytes = cuprobe_nvtx_type_bytes(r->domain, p->schema);
 	return ret->data && ret->bytes;
 }
 

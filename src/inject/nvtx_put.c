@@ -79,6 +79,6 @@ void cuprobe_nvtx_put(struct nvtx_entry *e, const struct nvtx_source *s, int lev
 	slot->record.kind = s->kind;
 	slot->record.payload_type = s->payload_type;
 	slot->record.flags = s->flags;
-	slot->record.time_ns = cuprobe_clock_now();
+	slot->record.time_ns = s->time_ns ? s->time_ns : cuprobe_clock_now();
 	cuprobe_nvtx_slot_publish(e->thread);
 }

@@ -26,6 +26,7 @@ struct nvtx_source {
 	__u8 payload_type;
 	bool message_cut;
 	__u32 domain;
+	__u64 time_ns; /* 0: now */
 	__u64 range;
 	__u32 category, color;
 	__u32 message_id;
@@ -54,7 +55,7 @@ struct nvtx_entry {
 /* False: return at once. Counts what is lost because of recursion, as from a signal handler. */
 bool cuprobe_nvtx_enter(struct nvtx_entry *e);
 void cuprobe_nvtx_leave(const struct nvtx_entry *e);
-/* Puts the event down with the present time. `level`: of a push or pop. */
+/* Puts the event down. `level`: of a push or pop. */
 void cuprobe_nvtx_put(struct nvtx_entry *e, const struct nvtx_source *s, int level);
 
 #endif

@@ -76,7 +76,7 @@ __u64 cuprobe_nvtx_value_number(const char *data, size_t bytes)
 	return value;
 }
 
-static __s64 number_extend(__u64 value, size_t bytes)
+__s64 cuprobe_nvtx_value_signed(__u64 value, size_t bytes)
 {
 	unsigned int shift = bytes < 8 ? (unsigned int)(64 - 8 * bytes) : 0;
 
@@ -169,7 +169,7 @@ void cuprobe_nvtx_value_render(struct nvtx_text *t, const struct nvtx_basic *b, 
 
 	switch (b->form) {
 	case NVTX_FORM_SIGNED:
-		cuprobe_nvtx_text_s64(t, number_extend(value, b->bytes));
+		cuprobe_nvtx_text_s64(t, cuprobe_nvtx_value_signed(value, b->bytes));
 		break;
 	case NVTX_FORM_UNSIGNED:
 		cuprobe_nvtx_text_u64(t, value);

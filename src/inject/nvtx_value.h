@@ -38,6 +38,9 @@ const struct nvtx_basic *cuprobe_nvtx_basic_find(__u64 type);
 /* Up to eight bytes, zero extended. */
 __u64 cuprobe_nvtx_value_number(const char *data, size_t bytes);
 
+/* The same as a signed number of so many bytes. */
+__s64 cuprobe_nvtx_value_signed(__u64 value, size_t bytes);
+
 /* One value, all of which lies in memory. */
 void cuprobe_nvtx_value_render(struct nvtx_text *t, const struct nvtx_basic *b, const char *data);
 /* The first bytes of the view, in hexadecimal. */

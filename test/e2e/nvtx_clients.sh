@@ -28,6 +28,14 @@ same() {
 	LC_ALL=C sort "$expected" | diff - found || fail "$what: not the events that it made"
 }
 
+# chrome REGULAR-EXPRESSION...: events in the Chrome trace of the last program
+chrome() {
+	"$cuprobe" export -q -f chrome -o run.json run.cup || fail "export as Chrome trace"
+	for event in "$@"; do
+		grep -q "$event" run.json || { cat run.json; fail "not in the Chrome trace: $event"; }
+	done
+}
+
 registered='registered message nvtx_domain=client domain nvtx_category=category two nvtx_payload=0.25'
 cat >client.expected <<END
 mark: first
@@ -66,10 +74,8 @@ client() { # WHAT PROGRAM
 	grep '^level' run.out | diff levels.expected - || fail "$1: levels"
 }
 client "C, this toolkit" "$clients/nvtx_client"
-"$cuprobe" export -q -f chrome -o run.json run.cup || fail "export as Chrome trace"
-for event in '"X".*"acquire lock".*"client domain"' '"X".*"acquire unnamed".*"failed":true' '"i".*"release lock"'; do
-	grep -q "$event" run.json || { cat run.json; fail "not in the Chrome trace: $event"; }
-done
+chrome '"X".*"acquire lock".*"client domain"' '"X".*"acquire unnamed".*"failed":true' \
+	'"i".*"release lock"'
 
 cat >cpp.expected <<'END'
 push: outer
@@ -92,6 +98,23 @@ END
 sed -i 's/\\\\/\\/g' payload.expected
 [ ! -x "$clients/nvtx_payload" ] ||
 	same payload.expected "extended payloads" "$clients/nvtx_payload"
+
+cat >counters.expected <<'END'
+counter: tokens nvtx_domain=counted nvtx_payload=-42
+counter: loss nvtx_domain=counted nvtx_payload=0.25
+counter: traffic.packets nvtx_domain=counted nvtx_payload=7
+counter: traffic.rate nvtx_domain=counted nvtx_payload=1.5
+counter: tokens nvtx_domain=counted
+counter: tokens nvtx_domain=counted nvtx_payload=1
+counter: tokens nvtx_domain=counted nvtx_payload=2
+END
+if [ -x "$clients/nvtx_counters" ]; then
+	same counters.expected "counters" "$clients/nvtx_counters"
+	chrome '"C".*"tokens \[counted\]".*{"value":-42}' '"C".*"traffic.rate \[counted\]".*{"value":1.5}'
+	"$cuprobe" report run.cup >report.txt
+	grep -q "hands in after they happened" report.txt ||
+		{ cat report.txt; fail "deferred events are not spoken of"; }
+fi
 
 # From here on with what PyPI has.
 if ! python3 -m venv venv || ! venv/bin/pip -q install --disable-pip-version-check \
@@ -125,6 +148,8 @@ pop:  nvtx_domain=python
 start: started nvtx_domain=python
 end:  nvtx_domain=python
 mark: marked nvtx_domain=python
+counter: tokens nvtx_domain=python nvtx_payload=42
+counter: tokens nvtx_domain=python nvtx_payload=43
 END
 	for _ in $(seq 1000); do
 		printf 'push: reused nvtx_domain=fast\npop:  nvtx_domain=fast\n'

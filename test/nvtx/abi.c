@@ -11,6 +11,13 @@
 #else
 #define HAVE_PAYLOAD 0
 #endif
+#if __has_include(<nvtx3/nvToolsExtCounters.h>)
+#include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtSemanticsTime.h>
+#define HAVE_COUNTERS 1
+#else
+#define HAVE_COUNTERS 0
+#endif
 
 #ifndef NVTX_STATIC_CAST /* is not there any more, but macros use it */
 #define NVTX_STATIC_CAST(type, value) ((type)(value))
@@ -132,6 +139,45 @@ SAME(NVTX_TYPE_COLOR, NVTX_PAYLOAD_ENTRY_TYPE_COLOR_ARGB);
 SAME(NVTX_TYPE_STRING_UTF32, NVTX_PAYLOAD_ENTRY_TYPE_CSTRING_UTF32);
 SAME(NVTX_TYPE_REGISTERED_STRING, NVTX_PAYLOAD_ENTRY_TYPE_NVTX_REGISTERED_STRING_HANDLE);
 SAME(NVTX_TYPE_RAW, NVTX_TYPE_PAYLOAD_SCHEMA_RAW);
+#endif
+
+#if HAVE_COUNTERS
+SAME(NVTX_SLOT_TIME_DOMAIN, NVTX3EXT_CBID_nvtxTimeDomainRegister);
+SAME(NVTX_SLOT_EVENT_SUBMIT, NVTX3EXT_CBID_nvtxEventSubmit);
+SAME(NVTX_SLOT_EVENT_BATCH, NVTX3EXT_CBID_nvtxEventBatchSubmit);
+SAME(sizeof(struct nvtx_event_batch), sizeof(nvtxEventBatch_t));
+SAME_MEMBER(nvtx_event_batch, bytes, nvtxEventBatch_t, size);
+SAME(NVTX_EXTENSION_COUNTERS, NVTX_EXT_COUNTERS_MODULEID);
+SAME(NVTX_COUNTERS_REGISTER, NVTX3EXT_CBID_nvtxCounterRegister);
+SAME(NVTX_COUNTERS_SAMPLE_INT64, NVTX3EXT_CBID_nvtxCounterSampleInt64);
+SAME(NVTX_COUNTERS_SAMPLE_FLOAT64, NVTX3EXT_CBID_nvtxCounterSampleFloat64);
+SAME(NVTX_COUNTERS_SAMPLE, NVTX3EXT_CBID_nvtxCounterSample);
+SAME(NVTX_COUNTERS_NO_VALUE, NVTX3EXT_CBID_nvtxCounterSampleNoValue);
+SAME(NVTX_COUNTERS_BATCH, NVTX3EXT_CBID_nvtxCounterBatchSubmit);
+SAME(NVTX_COUNTER_FIRST_DYNAMIC, NVTX_COUNTER_ID_DYNAMIC_START);
+SAME(sizeof(struct nvtx_counter_attributes), sizeof(nvtxCounterAttr_t));
+SAME_MEMBER(nvtx_counter_attributes, schema, nvtxCounterAttr_t, schemaId);
+SAME_MEMBER(nvtx_counter_attributes, semantics, nvtxCounterAttr_t, semantics);
+SAME_MEMBER(nvtx_counter_attributes, id, nvtxCounterAttr_t, counterId);
+SAME(sizeof(struct nvtx_counter_batch), sizeof(nvtxCounterBatch_t));
+SAME_MEMBER(nvtx_counter_batch, bytes, nvtxCounterBatch_t, countersSize);
+SAME_MEMBER(nvtx_counter_batch, times, nvtxCounterBatch_t, timestamps);
+SAME(NVTX_NO_VALUE_ZERO, NVTX_COUNTER_SAMPLE_ZERO);
+SAME(NVTX_NO_VALUE_UNCHANGED, NVTX_COUNTER_SAMPLE_UNCHANGED);
+SAME(NVTX_NO_VALUE_UNAVAILABLE, NVTX_COUNTER_SAMPLE_UNAVAILABLE);
+SAME(NVTX_ENTRY_TIMESTAMP, NVTX_PAYLOAD_ENTRY_FLAG_TIMESTAMP);
+SAME(sizeof(struct nvtx_semantics_time), sizeof(nvtxSemanticsTime_t));
+SAME_MEMBER(nvtx_semantics, id, nvtxSemanticsHeader_t, semanticId);
+SAME_MEMBER(nvtx_semantics, next, nvtxSemanticsHeader_t, next);
+SAME_MEMBER(nvtx_semantics_time, domain, nvtxSemanticsTime_t, timeDomainId);
+SAME(NVTX_SEMANTICS_TIME, NVTX_SEMANTIC_ID_TIME_V1);
+SAME(sizeof(struct nvtx_time_attributes), sizeof(nvtxTimeDomainAttr_t));
+SAME_MEMBER(nvtx_time_attributes, time, nvtxTimeDomainAttr_t, timestampTypeId);
+SAME_MEMBER(nvtx_time_attributes, id, nvtxTimeDomainAttr_t, timeDomainId);
+SAME(NVTX_TIME_OF_TOOL, NVTX_TIMESTAMP_TYPE_TOOL_PROVIDED);
+SAME(NVTX_TIME_MONOTONIC, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_MONOTONIC);
+SAME(NVTX_TIME_MONOTONIC_COARSE, NVTX_TIMESTAMP_TYPE_CPU_CLOCK_GETTIME_MONOTONIC_COARSE);
+SAME(NVTX_TIME_STEADY_CLOCK, NVTX_TIMESTAMP_TYPE_CPP_STEADY_CLOCK);
 #endif
 
 int main(void)

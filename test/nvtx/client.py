@@ -21,6 +21,10 @@ def work():
     across = nvtx.start_range("started", domain="python")
     nvtx.end_range(across)
     nvtx.mark("marked", domain="python")
+    counted = nvtx.get_domain("python")
+    tokens = counted.get_counter("tokens", int)
+    tokens.sample(42)
+    tokens.batch_submit([43], [counted.get_timestamp()])
     fast = nvtx.get_domain("fast")
     attributes = fast.get_event_attributes(message="reused")
     for _ in range(1000):

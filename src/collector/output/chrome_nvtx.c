@@ -346,6 +346,41 @@ static int put_mark(void *arg, struct process *process, const struct cuprobe_nvt
 	return chrome_end(s, put_u64(p, process_thread(process, n->thread)));
 }
 
+/*
+ * A track for each name, and domain. Values that are no numbers are left out: JSON has none for
+ * them.
+ */
+static int put_counter(struct sink *s, struct process *process, const struct cuprobe_nvtx *n)
+{
+	const struct lane_group *group = lanes_group(s->lanes, process, CUPROBE_NO_ID, n->time_ns);
+	const char *domain = process_nvtx_domain(process, n->domain);
+	char room[NVTX_PAYLOAD_ROOM];
+	const char *value = nvtx_payload_text(process, n, room);
+	int err = name_escape(s->nvtx, process, n);
+	char *p;
+
+	if (err || !group)
+		return -ENOMEM;
+	if (!value || !strpbrk(value, "0123456789"))
+		return 0;
+	p = output_room(s->out, CHROME_ARGS_BYTES);
+	p = PUT(p, "{\"ph\":\"C\",\"cat\":\"user_annotation\",\"pid\":");
+	p = put_u64(p, group->pid);
+	p = PUT(p, ",\"ts\":");
+	p = put_ts(s, p, n->time_ns);
+	p = PUT(p, ",\"name\":\"");
+	output_done(s->out, p);
+	output_put(s->out, s->nvtx->name, s->nvtx->name_bytes);
+	p = output_room(s->out, CHROME_ARGS_BYTES);
+	if (domain) {
+		p = PUT(p, " [");
+		p = put_json(p, domain, strnlen(domain, WORD_MOST_BYTES));
+		p = PUT(p, "]");
+	}
+	p = PUT(p, "\",\"args\":{\"value\":");
+	return chrome_end(s, put_bytes(p, value, strlen(value)));
+}
+
 int chrome_nvtx_open(struct sink *s)
 {
 	const struct nvtx_ranges_handler handler = {.range = put_range, .mark = put_mark, .arg = s};
@@ -375,7 +410,11 @@ void chrome_nvtx_free(struct chrome_nvtx *c)
 
 int chrome_nvtx(struct sink *s, const struct event *e)
 {
-	return s->nvtx ? nvtx_ranges_event(s->nvtx->ranges, e) : 0;
+	if (!s->nvtx)
+		return 0;
+	if (e->probe == CUPROBE_PROBE_nvtx && e->nvtx->kind == CUPROBE_NVTX_COUNTER)
+		return put_counter(s, e->process, e->nvtx);
+	return nvtx_ranges_event(s->nvtx->ranges, e);
 }
 
 int chrome_nvtx_finish(struct sink *s, __u64 end_ns)
