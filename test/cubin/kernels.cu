@@ -37,7 +37,7 @@ __global__ void compute(float *out, int n)
 	out[at] = twice((float)at, n) + root((float)n);
 }
 
-// Waits at barriers: a reduction in which ever fewer threads have something to do.
+// Waits at barriers: one warp of each block adds up what all the others wait for.
 template <int BLOCK> __global__ void reduce(float *out, const float *in, int rounds)
 {
 	__shared__ float partial[BLOCK];
@@ -45,10 +45,10 @@ template <int BLOCK> __global__ void reduce(float *out, const float *in, int rou
 
 	for (int round = 0; round < rounds; round++) {
 		partial[threadIdx.x] = in[threadIdx.x] + round;
-		for (int step = BLOCK / 2; step; step /= 2) {
-			__syncthreads();
-			if (threadIdx.x < step)
-				partial[threadIdx.x] += partial[threadIdx.x + step];
+		__syncthreads();
+		if (threadIdx.x < 32) {
+			for (int i = threadIdx.x + 32; i < BLOCK; i += 32)
+				partial[threadIdx.x] += partial[i];
 		}
 		__syncthreads();
 		sum += partial[0];

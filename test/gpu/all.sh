@@ -71,7 +71,7 @@ capture() # NAME SECONDS GRAPHS KINDS COMMAND...: NAME.cup, NAME.out and NAME.js
 	local name=$1 seconds=$2 graphs=$3 kinds=$4
 	shift 4
 	to=$scratch/$name.out step "$name.record" "$seconds" "$cuprobe" record --graphs="$graphs" \
-		--via="${VIA:-bpf}" --kinds "$kinds" -o "$scratch/$name.cup" -- "$@"
+		--via="${VIA:-bpf}" --stacks="${STACKS:-python}" --kinds "$kinds" -o "$scratch/$name.cup" -- "$@"
 	exported "$name" --whole
 }
 
@@ -180,7 +180,7 @@ run_cycles()
 run_late()
 {
 	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" -Xcompiler -pthread \
-		-o "$scratch/late" "$here/late_functions.cu" -lcuda -lcupti \
+		-o "$scratch/late" "$here/late_functions.cu" "$root/microbenchmarks/bench.c" -lcuda -lcupti \
 		-L/usr/local/cuda/lib64 -L/usr/local/cuda/extras/CUPTI/lib64 || return 1
 	to=$out/late.txt step late 60 env \
 		LD_LIBRARY_PATH="/usr/local/cuda/extras/CUPTI/lib64:/usr/local/cuda/lib64" "$scratch/late"

@@ -2,7 +2,7 @@
 /*
  * What makes CUPTI attribute samples to functions that were loaded before sampling began? Tries the
  * driver's own calls, one after another, on a thread of its own while a kernel runs, each in a
- *period of sampling of its own, and prints how many samples were attributed and how many were not.
+ * period of sampling of its own, and prints how many samples were attributed and how many were not.
  *
  *	late_functions [--seconds 2]	links with libcupti; needs no cuprobe
  */
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../cubin/kernels.cu"
+#include "bench.h"
 #include "bench_cuda.h"
 
 #define PCS 4096
@@ -55,9 +56,9 @@ static void sampling_begin(void)
 	size_t count = 0;
 	CUpti_PCSamplingGetNumStallReasonsParams number = {
 		CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context, &count};
-	CUpti_PCSamplingConfigurationInfo info[2] = {};
+	CUpti_PCSamplingConfigurationInfo info[3] = {};
 	CUpti_PCSamplingConfigurationInfoParams params = {
-		CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 2, info};
+		CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 3, info};
 
 	check(cuptiPCSamplingEnable(&enable), "enable");
 	check(cuptiPCSamplingGetNumStallReasons(&number), "number of stall reasons");
@@ -68,27 +69,43 @@ static void sampling_begin(void)
 	info[0].attributeData.samplingDataBufferData.samplingDataBuffer = &flush_data;
 	info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
 	info[1].attributeData.hardwareBufferSizeData.hardwareBufferSize = 32 << 20;
+	info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
+	info[2].attributeData.samplingPeriodData.samplingPeriod = 20;
 	check(cuptiPCSamplingSetConfigurationAttribute(&params), "configure");
 }
 
-/* Ends it, and says what came. */
-static void sampling_end(const char *what)
+struct count {
+	unsigned long long total, non_user, records;
+};
+
+static void samples_fetch(struct count *count)
 {
-	CUpti_PCSamplingDisableParams disable = {CUpti_PCSamplingDisableParamsSize, NULL, context};
 	CUpti_PCSamplingGetDataParams get = {CUpti_PCSamplingGetDataParamsSize, NULL, context,
 					     &data};
-	unsigned long long total = 0, non_user = 0, records = 0;
 
 	do {
-		data.totalNumPcs = data.remainingNumPcs = 0;
+		room_make(&data, pcs, 0);
 		check(cuptiPCSamplingGetData(&get), "get data");
-		total += data.totalSamples;
-		non_user += data.nonUsrKernelsTotalSamples;
-		records += data.totalNumPcs;
+		count->total += data.totalSamples;
+		count->non_user += data.nonUsrKernelsTotalSamples;
+		count->records += data.totalNumPcs;
 	} while (data.remainingNumPcs);
+}
+
+/* Fetches often enough that the hardware's buffer does not fill up; then says what came. */
+static void sampling_end(const char *what, double seconds)
+{
+	CUpti_PCSamplingDisableParams disable = {CUpti_PCSamplingDisableParamsSize, NULL, context};
+	uint64_t end = bench_clock_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
+	struct count count = {};
+
+	while (bench_clock_ns(CLOCK_MONOTONIC) < end) {
+		usleep(50000);
+		samples_fetch(&count);
+	}
 	check(cuptiPCSamplingDisable(&disable), "disable");
-	printf("%-44s %9llu samples, %9llu non-user, %6llu records\n", what, total, non_user,
-	       records);
+	printf("%-44s %9llu samples, %9llu non-user, %6llu records\n", what, count.total,
+	       count.non_user, count.records);
 	fflush(stdout);
 }
 
@@ -184,8 +201,7 @@ int main(int argc, char **argv)
 	for (const auto &one : tries) {
 		sampling_begin();
 		one.call();
-		usleep((useconds_t)(seconds * 1e6));
-		sampling_end(one.name);
+		sampling_end(one.name, seconds);
 	}
 	stop = true;
 	runs.join();

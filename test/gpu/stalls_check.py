@@ -17,7 +17,8 @@ EXPECTED = (
     ("gather", "at = next[at];", ("long_scoreboard",)),
     ("compute", "x = fmaf(x, 1.0001f, 0.5f);",
      ("wait", "math_pipe_throttle", "dispatch_stall", "not_selected", "selected")),
-    ("reduce", "__syncthreads();", ("barrier",)),
+    # What waits at a barrier has its PC behind it.
+    ("reduce", "sum += partial[0];", ("barrier",)),
 )
 failed = 0
 
