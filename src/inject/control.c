@@ -228,8 +228,9 @@ static void collect(void)
 
 static void release_begin(void)
 {
+	if (code_apply(0, true))
+		return; /* PC sampling can end between launches only: next time */
 	cuprobe_flush_periodic(false);
-	code_apply(0, true);
 	calls_apply(0);
 	way = cuprobe_release_way();
 	if (cuprobe_pc_is_stuck())

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/inject/cupti_api.h"
+#include "src/inject/cupti_fence.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/graph_nodes.h"
 #include "src/inject/launch.h"
@@ -25,9 +26,9 @@ static const struct named named[] = {
 	{"cuLaunchHostFunc", 0},
 	{"cudaLaunch", KERNEL},
 	{"__cudaLaunch", KERNEL},
-	{"cuLaunch", KERNEL},
+	{"cuLaunch", KERNEL | CUPROBE_CALL_FENCED},
 	{"cudaGraphLaunch", GRAPH},
-	{"cuGraphLaunch", GRAPH | CUPROBE_CALL_USES_GRAPH},
+	{"cuGraphLaunch", GRAPH | CUPROBE_CALL_USES_GRAPH | CUPROBE_CALL_FENCED},
 	{"cuGraphInstantiate", CUPROBE_CALL_USES_GRAPH},
 	{"cuGraphUpload", CUPROBE_CALL_USES_GRAPH},
 	{"cuCtxSynchronize", CUPROBE_CALL_WAITS},
@@ -51,6 +52,7 @@ static _Atomic __u8 classes_of[DOMAINS][CBIDS];
 
 static CUpti_SubscriberHandle subscriber;
 static __u8 shown; /* classes */
+static __u8 wanted, fenced;
 
 __u8 cuprobe_calls_classes(const char *name)
 {
@@ -85,6 +87,8 @@ bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 {
 	__u8 classes = call_classes(domain == CUPTI_CB_DOMAIN_DRIVER_API, cbid);
 
+	if (classes & CUPROBE_CALL_FENCED)
+		cuprobe_fence_launch(call);
 	if (classes & CUPROBE_CALL_USES_GRAPH)
 		cuprobe_graph_nodes_call(call);
 	if (classes & CUPROBE_CALL_ENQUEUES)
@@ -120,13 +124,20 @@ void cuprobe_calls_begin(CUpti_SubscriberHandle of)
 	for (size_t domain = 0; domain < DOMAINS && !learned; domain++)
 		domain_learn(domain);
 	learned = true;
-	shown = 0;
+	shown = wanted = fenced = 0;
 	show(WATCHED);
 }
 
 void cuprobe_calls_show(__u8 classes)
 {
-	show(WATCHED | classes);
+	wanted = classes;
+	show(WATCHED | fenced | wanted);
+}
+
+void cuprobe_calls_fence(bool on)
+{
+	fenced = on ? CUPROBE_CALL_FENCED : 0;
+	show(WATCHED | fenced | wanted);
 }
 
 CUptiResult cuprobe_calls_show_all(bool on)

@@ -21,6 +21,7 @@ enum cuprobe_call_class {
 	CUPROBE_CALL_USES_GRAPH = 4, /* makes one ready, or launches one; the driver's */
 	CUPROBE_CALL_WAITS = 8,	     /* may last for long; the driver's */
 	CUPROBE_CALL_COPIES = 16,    /* copies or sets memory */
+	CUPROBE_CALL_FENCED = 32,    /* launches, and is the driver's: see cupti_fence.h */
 };
 #define CUPROBE_CALL_LAUNCHES (CUPROBE_CALL_LAUNCHES_KERNEL | CUPROBE_CALL_LAUNCHES_GRAPH)
 #define CUPROBE_CALL_ENQUEUES (CUPROBE_CALL_LAUNCHES | CUPROBE_CALL_COPIES)
@@ -40,6 +41,9 @@ void cuprobe_calls_begin(CUpti_SubscriberHandle of);
 
 /* Which other classes are shown too. */
 void cuprobe_calls_show(__u8 classes);
+
+/* Whether launches are, for the fence, whatever else is. */
+void cuprobe_calls_fence(bool on);
 
 /* Whether all are; what was shown before is shown after it. */
 CUptiResult cuprobe_calls_show_all(bool on);

@@ -13,7 +13,7 @@
 
 #define RETRY_FIRST_NS 1000000000ull
 #define RETRY_LAST_NS 60000000000ull
-#define QUIET_REFUSALS 3 /* that many "not initialised" are no news while CUDA comes up */
+#define EARLY_REFUSALS 100 /* that many in a row are no news while CUDA comes up: 5 s */
 
 #define BIT(name) CUPROBE_PROBE_BIT(CUPROBE_PROBE_##name)
 #define DATA_PROBES                                                                                \
@@ -34,8 +34,9 @@ struct kind {
 	bool gpu;	  /* changes what CUDA graphs do on the GPU */
 	/* The rest changes: */
 	bool on;
-	__u32 refusals;
-	__u64 retry_ns;
+	__u32 early_refusals;
+	__u64 retry_ns, retry_delay_ns;
+	bool told; /* that it cannot be switched on any more */
 	CUptiResult refused_with; /* CUPTI_SUCCESS: nothing that has not been reported */
 };
 
@@ -157,14 +158,26 @@ static CUptiResult kind_enable(const struct kind *kind, bool cuda_up)
 	return cuprobe_cupti.ActivityEnable(kind->kind);
 }
 
+/* Inside cuInit(), on another thread than this, CUPTI is not ready for every kind. */
 static void kind_refused(struct kind *kind, CUptiResult result)
 {
-	__u64 delay = RETRY_FIRST_NS << (kind->refusals < 6 ? kind->refusals : 6);
+	bool is_early =
+		result == CUPTI_ERROR_NOT_INITIALIZED || result == CUPTI_ERROR_NOT_READY;
 
-	kind->refusals++;
-	kind->retry_ns = cuprobe_clock_now() + (delay < RETRY_LAST_NS ? delay : RETRY_LAST_NS);
-	if (kind->refusals == (result == CUPTI_ERROR_NOT_INITIALIZED ? QUIET_REFUSALS : 1))
+	if (is_early && ++kind->early_refusals < EARLY_REFUSALS)
+		return;
+	if (!kind->retry_delay_ns)
 		kind->refused_with = result;
+	kind->retry_delay_ns = kind->retry_delay_ns ? 2 * kind->retry_delay_ns : RETRY_FIRST_NS;
+	if (kind->retry_delay_ns > RETRY_LAST_NS)
+		kind->retry_delay_ns = RETRY_LAST_NS;
+	kind->retry_ns = cuprobe_clock_now() + kind->retry_delay_ns;
+}
+
+static void refusals_forget(struct kind *kind)
+{
+	kind->early_refusals = 0;
+	kind->retry_ns = kind->retry_delay_ns = 0;
 }
 
 /* One message for all kinds that were refused for the same reason. */
@@ -197,9 +210,9 @@ static void refusals_report(void)
 /* Of interest once the program is seen to use graphs. */
 static void graphs_stay_nodes(struct kind *kind, bool nodes)
 {
-	if (kind->refusals || !cuprobe_release_saw_graphs())
+	if (kind->told || !cuprobe_release_saw_graphs())
 		return;
-	kind->refusals = 1;
+	kind->told = true;
 	cuprobe_notice_message(
 		CUPROBE_NOTE, 0,
 		nodes ? NULL : "start the program with a recorder attached (cuprobe record -- CMD)",
@@ -216,8 +229,7 @@ static void kind_switch_on(struct kind *kind, bool nodes, bool cuda_up)
 		graphs_stay_nodes(kind, nodes);
 		return;
 	}
-	if ((kind->needs_cuda && !cuda_up) ||
-	    (kind->refusals && cuprobe_clock_now() < kind->retry_ns))
+	if ((kind->needs_cuda && !cuda_up) || cuprobe_clock_now() < kind->retry_ns)
 		return;
 	result = kind_enable(kind, cuda_up);
 	if (result != CUPTI_SUCCESS) {
@@ -225,7 +237,7 @@ static void kind_switch_on(struct kind *kind, bool nodes, bool cuda_up)
 		return;
 	}
 	kind->on = true;
-	kind->refusals = 0;
+	refusals_forget(kind);
 	gpu_used |= kind->gpu;
 	gpu_sticks |= kind->needs_start;
 }
@@ -266,8 +278,8 @@ bool cuprobe_kinds_stop(bool cupti_gone)
 	for (size_t i = KINDS; i--;) {
 		if (kinds[i].on && !cupti_gone)
 			kind_switch_off(&kinds[i]);
-		kinds[i].on = false;
-		kinds[i].refusals = 0;
+		kinds[i].on = kinds[i].told = false;
+		refusals_forget(&kinds[i]);
 	}
 	return !stays_on;
 }

@@ -10,6 +10,8 @@
 #include "src/inject/clock.h"
 #include "src/inject/cuda_driver.h"
 #include "src/inject/cupti_api.h"
+#include "src/inject/cupti_calls.h"
+#include "src/inject/cupti_fence.h"
 #include "src/inject/cupti_gate.h"
 #include "src/inject/cupti_kinds.h"
 #include "src/inject/cupti_pc_context.h"
@@ -26,10 +28,14 @@
 #define CONTEXTS 64
 #define SAMPLES_MOST 1000000ull /* of one window, so that nothing overflows */
 #define PAUSE_MOST_NS (10 * SECOND)
+#define WINDOW_RETRY_NS (20 * MS)
 #define ROOM_PCS 2048u
 #define DRAIN_NS (100 * MS)
-#define FAILURES 5  /* calls in a row until a context is set up anew */
-#define RESTARTS 3u /* of a context, before it is given up */
+#define PERIOD_LEAST 5u /* 2^5 cycles; CUPTI's limits */
+#define PERIOD_MOST 31u
+#define PERIOD_STEP 3u /* a restart for too many samples divides them by 2^3 */
+#define FAILURES 5     /* calls in a row until a context is set up anew */
+#define RESTARTS 3u    /* of a context, before it is given up */
 #define RETRY_FIRST_NS SECOND
 #define RETRY_LAST_NS (60 * SECOND)
 #define CONTEXT_PATIENCE_NS (2 * SECOND) /* a context that is being destroyed waits no longer */
@@ -42,7 +48,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct cuprobe_pc_context contexts[CONTEXTS];
 static struct cuprobe_pc_room room;
-static __u32 period_up;	    /* how much longer than asked for, to keep to the rate */
+static __u32 period_up;	    /* how much longer than asked for: samples were too many */
 static bool stuck;	    /* CUPTI refused to switch sampling off, since it came up */
 static bool on;		    /* contexts are to be sampled */
 static CUptiResult refused; /* what was said about it already */
@@ -100,17 +106,25 @@ static __u64 device_cycles(__u32 device)
 	return (__u64)multiprocessors * (__u64)khz * 1000;
 }
 
-/* The shortest period with which a busy GPU keeps to the rate; 0: CUPTI's own. */
+/*
+ * CUPTI takes one sample of each multiprocessor that is busy in a period, and keeps the period that
+ * it began with. The shortest with which a GPU that has one of BUSY_PARTS busy keeps to the rate:
+ * token by token a language model has fewer, and a GPU that is full gives that many times more,
+ * which costs the GPU nothing that can be measured.
+ */
+#define BUSY_PARTS 8
+
 static __u32 period_for(__u32 device)
 {
-	__u64 cycles = device_cycles(device);
-	__u32 period = cuprobe_env.pc_period ? cuprobe_env.pc_period : 5;
+	__u64 cycles = device_cycles(device) / BUSY_PARTS;
+	__u32 period = cuprobe_env.pc_period ? cuprobe_env.pc_period : PERIOD_LEAST;
 
-	if (cuprobe_env.pc_period || !cycles)
-		return cuprobe_env.pc_period;
-	while (period < 31 && cycles >> period > cuprobe_env.pc_rate)
+	if (!cuprobe_env.pc_period && !cycles)
+		return 0; /* CUPTI's own */
+	while (!cuprobe_env.pc_period && period < PERIOD_MOST &&
+	       cycles >> period > cuprobe_env.pc_rate)
 		period++;
-	return period + period_up < 31 ? period + period_up : 31;
+	return period + period_up < PERIOD_MOST ? period + period_up : PERIOD_MOST;
 }
 
 static struct cuprobe_pc_context *context_find(CUcontext handle)
@@ -122,15 +136,28 @@ static struct cuprobe_pc_context *context_find(CUcontext handle)
 	return NULL;
 }
 
+/* While the fence is closed. */
 static void context_disable(struct cuprobe_pc_context *c)
 {
-	if (cuprobe_pc_context_disable(c) || stuck)
+	if (!c->enabled || cuprobe_pc_context_disable(c) || stuck)
 		return;
 	stuck = true;
 	cuprobe_notice_message(
 		CUPROBE_WARNING, 0, NULL,
 		"CUPTI cannot switch PC sampling off: it stays loaded, and may go on "
 		"slowing the program");
+}
+
+/* False when launches take too long, and it is still enabled. */
+static bool context_disable_between_launches(struct cuprobe_pc_context *c)
+{
+	if (!c->enabled)
+		return true;
+	if (!cuprobe_fence_close())
+		return false;
+	context_disable(c);
+	cuprobe_fence_open();
+	return true;
 }
 
 static void context_forget(struct cuprobe_pc_context *c)
@@ -143,7 +170,8 @@ static void context_forget(struct cuprobe_pc_context *c)
 static void retry_later(CUptiResult result)
 {
 	if (result != CUPTI_ERROR_HARDWARE_BUSY && result != CUPTI_ERROR_OUT_OF_MEMORY &&
-	    result != CUPTI_ERROR_NOT_INITIALIZED && result != CUPTI_ERROR_UNKNOWN)
+	    result != CUPTI_ERROR_NOT_INITIALIZED && result != CUPTI_ERROR_NOT_READY &&
+	    result != CUPTI_ERROR_UNKNOWN)
 		return;
 	retry_delay_ns = retry_delay_ns ? 2 * retry_delay_ns : RETRY_FIRST_NS;
 	if (retry_delay_ns > RETRY_LAST_NS)
@@ -151,22 +179,44 @@ static void retry_later(CUptiResult result)
 	retry_ns = cuprobe_clock_now() + retry_delay_ns;
 }
 
+static bool any_is_enabled(void)
+{
+	for (int i = 0; i < CONTEXTS; i++) {
+		if (contexts[i].handle && contexts[i].enabled)
+			return true;
+	}
+	return false;
+}
+
+/* Beside others that are sampled it has to be between launches, too. */
+static CUptiResult context_try(struct cuprobe_pc_context *c, const char **ret_function)
+{
+	bool beside = any_is_enabled();
+	CUptiResult result;
+
+	*ret_function = "launches that take long";
+	if (beside && !cuprobe_fence_close())
+		return CUPTI_ERROR_NOT_READY;
+	result = cuprobe_pc_context_enable(c, period_for(c->device), ret_function);
+	if (beside)
+		cuprobe_fence_open();
+	if (result == CUPTI_SUCCESS && !cuprobe_pc_room_make(&room, ROOM_PCS, c->reason_count))
+		result = CUPTI_ERROR_OUT_OF_MEMORY;
+	return result;
+}
+
 static void context_enable(struct cuprobe_pc_context *c)
 {
 	const char *function;
-	CUptiResult result = cuprobe_pc_context_enable(c, period_for(c->device), &function);
+	CUptiResult result = context_try(c, &function);
 
-	c->measured_ns = cuprobe_clock_now();
 	c->measured_samples = 0;
-	if (result == CUPTI_SUCCESS && cuprobe_pc_room_make(&room, ROOM_PCS, c->reason_count)) {
+	if (result == CUPTI_SUCCESS) {
 		refused = CUPTI_SUCCESS;
 		retry_delay_ns = 0;
 		return;
 	}
-	if (result == CUPTI_SUCCESS) {
-		context_disable(c);
-		result = CUPTI_ERROR_OUT_OF_MEMORY;
-	}
+	context_disable_between_launches(c);
 	refusal_report(function, result);
 	retry_later(result);
 }
@@ -228,10 +278,9 @@ static void contexts_retry(void)
  */
 static void context_recover(struct cuprobe_pc_context *c, CUptiResult result)
 {
-	if (++c->failures < FAILURES)
+	if (++c->failures < FAILURES || !context_disable_between_launches(c))
 		return;
 	c->failures = 0;
-	context_disable(c);
 	if (++c->restarts > RESTARTS) {
 		cuprobe_notice_message(CUPROBE_ERROR, (int)result,
 				       "give more with CUPROBE_PC_BUFFER_MB, or ask for fewer "
@@ -240,59 +289,49 @@ static void context_recover(struct cuprobe_pc_context *c, CUptiResult result)
 				       cuprobe_cupti_result(result));
 		return;
 	}
-	period_up += result == CUPTI_ERROR_OUT_OF_MEMORY;
+	period_up += result == CUPTI_ERROR_OUT_OF_MEMORY ? PERIOD_STEP : 0;
 	context_enable(c);
 }
 
-/* A busy GPU that gives twice what was asked for is sampled half as often. */
-static void rate_watch(struct cuprobe_pc_context *c, __u64 now_ns)
-{
-	__u64 span_ns = now_ns - c->measured_ns;
-
-	if (cuprobe_env.pc_period || span_ns < SECOND)
-		return;
-	if (c->measured_samples * SECOND / span_ns > 2ull * cuprobe_env.pc_rate && c->period_log2 &&
-	    c->period_log2 < 31 && !c->period_sticks)
-		c->period_sticks = !cuprobe_pc_context_period(c, c->period_log2 + 1);
-	c->measured_ns = now_ns;
-	c->measured_samples = 0;
-}
-
-static void context_drain(struct cuprobe_pc_context *c, __u64 now_ns)
+static void context_drain(struct cuprobe_pc_context *c)
 {
 	CUptiResult result;
 
 	if (!c->handle || !c->enabled)
 		return;
 	result = cuprobe_pc_context_drain(c, &room);
-	if (result != CUPTI_SUCCESS) {
+	if (result != CUPTI_SUCCESS)
 		context_recover(c, result);
-		return;
-	}
-	c->failures = 0;
-	rate_watch(c, now_ns);
+	else
+		c->failures = 0;
 }
 
 static void contexts_drain(void)
 {
-	__u64 now_ns = cuprobe_clock_now();
-
 	for (int i = 0; i < CONTEXTS; i++)
-		context_drain(&contexts[i], now_ns);
+		context_drain(&contexts[i]);
 	cuprobe_pump_wake();
 }
 
-static void contexts_window(bool open)
+/* What fails is seen to once the fence is open again. */
+static bool contexts_window(bool open)
 {
-	for (int i = 0; i < CONTEXTS; i++) {
-		struct cuprobe_pc_context *c = &contexts[i];
-		CUptiResult result = CUPTI_SUCCESS;
+	CUptiResult results[CONTEXTS] = {CUPTI_SUCCESS};
 
-		if (c->handle && c->enabled)
-			result = cuprobe_pc_context_window(c, open);
-		if (result != CUPTI_SUCCESS)
-			context_recover(c, result);
+	if (!any_is_enabled())
+		return true;
+	if (!cuprobe_fence_close())
+		return false;
+	for (int i = 0; i < CONTEXTS; i++) {
+		if (contexts[i].handle && contexts[i].enabled)
+			results[i] = cuprobe_pc_context_window(&contexts[i], open);
 	}
+	cuprobe_fence_open();
+	for (int i = 0; i < CONTEXTS; i++) {
+		if (results[i] != CUPTI_SUCCESS)
+			context_recover(&contexts[i], results[i]);
+	}
+	return true;
 }
 
 /*
@@ -322,8 +361,9 @@ static __u64 window_turn(void)
 	static bool open;
 	__u64 window_ns = cuprobe_env.pc_window_ms * MS, every_ns = cuprobe_env.pc_every_ms * MS;
 
+	if (!contexts_window(!open && on))
+		return WINDOW_RETRY_NS;
 	open = !open && on;
-	contexts_window(open);
 	return open ? window_ns : pause_for(window_ns, every_ns);
 }
 
@@ -381,19 +421,26 @@ static void sampling_begin(bool cuda_up)
 	if (!thread_is_there())
 		return;
 	on = true;
+	cuprobe_fence_begin();
+	cuprobe_calls_fence(true);
 	if (cuda_up)
 		contexts_look();
 	sem_post(&wake);
 }
 
+/* What launches that take long prevent is tried again. */
 static void sampling_end(void)
 {
 	contexts_drain();
+	if (!cuprobe_fence_close())
+		return;
 	for (int i = 0; i < CONTEXTS; i++) {
 		if (contexts[i].handle)
 			context_disable(&contexts[i]);
 		context_forget(&contexts[i]);
 	}
+	cuprobe_fence_end();
+	cuprobe_calls_fence(false);
 	on = false;
 	retry_ns = retry_delay_ns = 0;
 	period_up = 0;
@@ -415,8 +462,8 @@ bool cuprobe_pc_apply(bool wanted, bool cuda_up)
 		contexts_retry();
 	else if (!wanted && on)
 		sampling_end();
-	tried = wanted;
-	if (!wanted)
+	tried = wanted || on;
+	if (!tried)
 		refused = CUPTI_SUCCESS;
 	is_on = on;
 	pthread_mutex_unlock(&lock);
@@ -465,8 +512,8 @@ void cuprobe_pc_callback(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
 		context_add(data->context);
 		sem_post(&wake);
 	} else if (c && cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-		context_drain(c, cuprobe_clock_now());
-		context_disable(c);
+		context_drain(c);
+		stuck |= !context_disable_between_launches(c);
 		context_forget(c);
 	} else if (c && cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
 		cuprobe_pc_context_collect(c);

@@ -12,7 +12,8 @@
 #include <linux/types.h>
 
 /*
- * Samples all contexts there are and will be, or none; returns whether sampling is on. Control
+ * Samples all contexts there are and will be, or none; returns whether sampling is on, which may
+ * take some turns to end. Control
  * thread, while CUPTI is held, or inside cuInit() when there is no context yet (`cuda_up` false).
  */
 bool cuprobe_pc_apply(bool wanted, bool cuda_up);

@@ -186,25 +186,6 @@ static void configuration_read(struct cuprobe_pc_context *c)
 	cuprobe_pc_ring_put(&item);
 }
 
-bool cuprobe_pc_context_period(struct cuprobe_pc_context *c, __u32 period_log2)
-{
-	CUpti_PCSamplingConfigurationInfo info = {
-		ATTRIBUTE(SAMPLING_PERIOD),
-		.attributeData.samplingPeriodData.samplingPeriod = period_log2,
-	};
-	CUpti_PCSamplingConfigurationInfoParams params = {
-		.size = CUpti_PCSamplingConfigurationInfoParamsSize,
-		.ctx = c->handle,
-		.numAttributes = 1,
-		.pPCSamplingConfigurationInfo = &info,
-	};
-
-	if (cuprobe_cupti.PCSamplingSetConfigurationAttribute(&params) != CUPTI_SUCCESS)
-		return false;
-	configuration_read(c);
-	return true;
-}
-
 static CUptiResult context_set_up(struct cuprobe_pc_context *c, __u32 period_log2,
 				  const char **ret_function)
 {
@@ -235,21 +216,15 @@ CUptiResult cuprobe_pc_context_enable(struct cuprobe_pc_context *c, __u32 period
 		return result;
 	c->enabled = true;
 	c->started = false;
-	result = context_set_up(c, period_log2, ret_function);
-	if (result != CUPTI_SUCCESS)
-		cuprobe_pc_context_disable(c);
-	return result;
+	return context_set_up(c, period_log2, ret_function);
 }
 
 bool cuprobe_pc_context_disable(struct cuprobe_pc_context *c)
 {
 	CUpti_PCSamplingDisableParams params = {.size = CUpti_PCSamplingDisableParamsSize,
 						.ctx = c->handle};
-
 	CUptiResult result;
 
-	if (!c->enabled)
-		return true;
 	cuprobe_pc_context_window(c, false);
 	result = cuprobe_cupti.PCSamplingDisable(&params);
 	cuprobe_pc_context_collect(c);

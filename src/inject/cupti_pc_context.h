@@ -45,8 +45,7 @@ struct cuprobe_pc_context {
 	/* How it goes: */
 	__u32 failures; /* calls that failed, one after another */
 	__u32 restarts;
-	bool period_sticks;		     /* CUPTI refused to change it */
-	__u64 measured_ns, measured_samples; /* since when, for the rate */
+	__u64 measured_samples; /* since the last window was looked at */
 };
 
 /* Makes room for `pcs` instructions with `reasons` reasons each. False without memory. */
@@ -57,17 +56,16 @@ CUpti_PCSamplingPCData *cuprobe_pc_room_at(const struct cuprobe_pc_room *room, s
 
 /*
  * Begins sampling: enable, stall reasons, configuration, which is read back. What CUPTI refused,
- * and of which of its functions that was.
+ * and of which of its functions that was; sampling may have been enabled then. The period is for
+ * good: one that is set while sampling runs is taken, can be read back, and changes nothing (CUPTI
+ * 13.0 on an H200).
  */
 CUptiResult cuprobe_pc_context_enable(struct cuprobe_pc_context *c, __u32 period_log2,
 				      const char **ret_function);
-/* False when CUPTI refuses, and may go on. */
+/* False when CUPTI refuses, and may go on. No launch may be under way. */
 bool cuprobe_pc_context_disable(struct cuprobe_pc_context *c);
 
-/* Samples as often from now on, without a break. False when CUPTI does not take that. */
-bool cuprobe_pc_context_period(struct cuprobe_pc_context *c, __u32 period_log2);
-
-/* Serialized mode: opens or closes a window. */
+/* Serialized mode: opens or closes a window. No launch may be under way. */
 CUptiResult cuprobe_pc_context_window(struct cuprobe_pc_context *c, bool open);
 
 /*

@@ -62,7 +62,7 @@ static const struct setting settings[] = {
 	NUMBER("CUPROBE_PC_BUFFER_MB", pc_buffer_mb, 32, 1, 4096),
 	NUMBER("CUPROBE_PC_WINDOW_MS", pc_window_ms, 50, 1, 60000),
 	NUMBER("CUPROBE_PC_EVERY_MS", pc_every_ms, 1000, 1, 3600000),
-	NUMBER("CUPROBE_STACK_BUDGET", stack_budget, 5, 1, 100),
+	NUMBER("CUPROBE_STACK_BUDGET", stack_budget, 10, 1, 100),
 	NUMBER("CUPROBE_NATIVE_STACKS", native_stacks, 0, 0, 1),
 	NUMBER("CUPROBE_DISABLE", disable, 0, 0, 1),
 	RATE("PARCAGPU_RATE_LIMIT", parca_rate, 100),

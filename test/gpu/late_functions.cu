@@ -3,6 +3,7 @@
  * What makes CUPTI attribute samples to functions that were loaded before sampling began? Tries the
  * driver's own calls, one after another, on a thread of its own while a kernel runs, each in a
  * period of sampling of its own, and prints how many samples were attributed and how many were not.
+ * No launch is under way when sampling ends: CUPTI and the driver would wait for each other.
  *
  *	late_functions [--seconds 2]	links with libcupti; needs no cuprobe
  */
@@ -13,6 +14,7 @@
 #include <cuda.h>
 #include <cupti.h>
 #include <cupti_pcsampling.h>
+#include <mutex>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -23,6 +25,7 @@
 
 #define PCS 4096
 
+static std::mutex launching;
 static CUcontext context;
 static CUfunction function;
 static std::vector<uint32_t> reasons;
@@ -103,7 +106,10 @@ static void sampling_end(const char *what, double seconds)
 		usleep(50000);
 		samples_fetch(&count);
 	}
-	check(cuptiPCSamplingDisable(&disable), "disable");
+	{
+		std::lock_guard<std::mutex> no_launch(launching);
+		check(cuptiPCSamplingDisable(&disable), "disable");
+	}
 	printf("%-44s %9llu samples, %9llu non-user, %6llu records\n", what, count.total,
 	       count.non_user, count.records);
 	fflush(stdout);
@@ -194,6 +200,8 @@ int main(int argc, char **argv)
 		return 1;
 	std::thread runs([&] {
 		while (!stop) {
+			usleep(10); /* leaves the mutex to others */
+			std::lock_guard<std::mutex> lock(launching);
 			compute<<<132, 1024>>>(out, 1000);
 			CUDA_CHECK(cudaDeviceSynchronize());
 		}

@@ -170,7 +170,7 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiActivityConfigureUnifiedMemoryCounter(
 	CUPTI_BEGIN();
 	if (!config || !count)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	return drv->initialized() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_INITIALIZED;
+	return drv->initialized() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_READY;
 }
 
 static CUptiResult attribute_check(const size_t *bytes, const void *value)

@@ -3,7 +3,8 @@
  * The simulated PC sampling. Each launch gives samples for the time that its kernel takes, at
  * instructions of the function in its cubin, most of them at one. As in the real library functions
  * of modules that were loaded before sampling began are not attributed, and samples that are there
- * when a module is loaded, or sampling stops, go to the buffer that was configured.
+ * when a module is loaded, or sampling stops, go to the buffer that was configured. A
+ * period that is set later is read back and not used.
  */
 #include "test/mock/cupti.h"
 
@@ -11,6 +12,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define CONTEXTS 64
 #define PCS 4096 /* different (function, instruction, reason, launch) that are kept */
@@ -42,7 +44,7 @@ struct sampling {
 	CUcontext context; /* NULL: not sampled */
 	bool configured, control, started;
 	CUpti_PCSamplingCollectionMode mode;
-	uint32_t period, last_old_module;
+	uint32_t period, period_told, last_old_module;
 	size_t hardware_bytes;
 	CUpti_PCSamplingData *buffer;
 	uint64_t cycles_left, counter, non_user, dropped, range;
@@ -52,6 +54,21 @@ struct sampling {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all of these */
 static struct sampling contexts[CONTEXTS];
+static atomic_int sampled;   /* contexts */
+static atomic_int launching; /* threads that come with the driver's lock, and ask for this one */
+
+/*
+ * With the lock. Who is launching now waits for it, with the driver's in hand, which this needs: the
+ * real libraries stand still.
+ */
+static void driver_lock_exclusive(void)
+{
+	const struct timespec moment = {.tv_nsec = 200000};
+
+	nanosleep(&moment, NULL);
+	if (atomic_load(&launching))
+		drv->violation("PC sampling was switched while a thread launched a kernel");
+}
 
 static struct sampling *sampling_find(CUcontext context)
 {
@@ -140,13 +157,9 @@ static void sample_add(struct sampling *s, const struct CUfunc_st *function, uin
 	s->samples[s->count++] = new;
 }
 
-void pc_launched(const struct mock_launch *launch)
+static void launch_sample(struct sampling *s, const struct mock_launch *launch)
 {
-	struct sampling *s;
-
-	pthread_mutex_lock(&lock);
-	s = sampling_find(launch->stream->context);
-	for (uint32_t i = 0; s && s->configured && s->started && i < launch->op_count; i++) {
+	for (uint32_t i = 0; s->configured && s->started && i < launch->op_count; i++) {
 		const struct mock_op *op = &launch->ops[i];
 
 		if (op->kind != MOCK_KERNEL)
@@ -161,7 +174,22 @@ void pc_launched(const struct mock_launch *launch)
 			sample_add(s, op->kernel.function, launch->correlation);
 		}
 	}
+}
+
+void pc_launched(const struct mock_launch *launch)
+{
+	bool kernels = launch->exec || launch->ops->kind == MOCK_KERNEL;
+	struct sampling *s;
+
+	if (!kernels || !atomic_load(&sampled))
+		return;
+	atomic_fetch_add(&launching, 1);
+	pthread_mutex_lock(&lock);
+	s = sampling_find(launch->stream->context);
+	if (s)
+		launch_sample(s, launch);
 	pthread_mutex_unlock(&lock);
+	atomic_fetch_sub(&launching, 1);
 }
 
 static size_t pc_record_bytes(void)
@@ -252,6 +280,7 @@ void pc_context_destroyed(CUcontext context)
 	if (s) {
 		drv->violation("a context was destroyed while it was sampled");
 		s->context = NULL;
+		atomic_fetch_sub(&sampled, 1);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -264,6 +293,7 @@ void pc_finalized(void)
 			drv->violation("cuptiFinalize called while a context was sampled");
 		contexts[i].context = NULL;
 	}
+	atomic_store(&sampled, 0);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -286,12 +316,17 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiPCSamplingEnable(CUpti_PCSamplingEnablePar
 		err = CUPTI_ERROR_INVALID_OPERATION;
 	}
 	s = sampling_find(NULL);
-	if (!err && s)
+	if (atomic_load(&sampled))
+		driver_lock_exclusive();
+	if (!err && s) {
+		atomic_fetch_add(&sampled, 1);
 		*s = (struct sampling){.context = pParams->ctx,
 				       .mode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS,
 				       .period = 15,
+				       .period_told = 15,
 				       .hardware_bytes = 512 << 20,
 				       .last_old_module = newest_module()};
+	}
 	pthread_mutex_unlock(&lock);
 	return err;
 }
@@ -320,8 +355,10 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiPCSamplingDisable(CUpti_PCSamplingDisableP
 	CUPTI_BEGIN();
 	if (sampled_begin(pParams->ctx, &s))
 		return CUPTI_ERROR_INVALID_OPERATION;
+	driver_lock_exclusive();
 	buffer_flush(s);
 	s->context = NULL;
+	atomic_fetch_sub(&sampled, 1);
 	return sampled_end(CUPTI_SUCCESS);
 }
 
@@ -333,6 +370,7 @@ static CUptiResult window_set(CUcontext context, bool open)
 		return CUPTI_ERROR_INVALID_OPERATION;
 	if (!s->configured || !s->control || s->started == open)
 		return sampled_end(CUPTI_ERROR_INVALID_OPERATION);
+	driver_lock_exclusive();
 	s->started = open;
 	s->range += open;
 	if (!open)
@@ -398,7 +436,9 @@ static CUptiResult attribute_set(struct sampling *s, CUpti_PCSamplingConfigurati
 
 	switch (info->attributeType) {
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD:
-		s->period = period;
+		s->period_told = period;
+		if (!s->configured)
+			s->period = period;
 		return period < 5 || period > 31 ? CUPTI_ERROR_INVALID_OPERATION : CUPTI_SUCCESS;
 	case CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_COLLECTION_MODE:
 		s->mode = info->attributeData.collectionModeData.collectionMode;
@@ -453,7 +493,7 @@ cuptiPCSamplingGetConfigurationAttribute(CUpti_PCSamplingConfigurationInfoParams
 
 		if (info->attributeType ==
 		    CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD)
-			info->attributeData.samplingPeriodData.samplingPeriod = s->period;
+			info->attributeData.samplingPeriodData.samplingPeriod = s->period_told;
 		else
 			info->attributeData.hardwareBufferSizeData.hardwareBufferSize =
 				s->hardware_bytes;

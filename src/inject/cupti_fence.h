@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moments without a launch. To switch PC sampling off, or to open or close a window of it, CUPTI
+ * takes its own lock and then the driver's; a launch that is sampled takes them the other way
+ * around, and both wait for ever. (Seen on an H200, CUPTI 13.0 and driver 580: beside launching
+ * threads 14 of 14 programs stood still within a few calls of cuptiPCSamplingDisable, Start or
+ * Stop; between launches none of 190 calls did.) So launches are counted while contexts are
+ * sampled, and held back for as long as such a call takes.
+ */
+#ifndef CUPROBE_INJECT_CUPTI_FENCE_H
+#define CUPROBE_INJECT_CUPTI_FENCE_H
+
+#include <cupti.h>
+#include <stdbool.h>
+
+/* Launches that begin from now on are counted. When nothing is sampled yet. */
+void cuprobe_fence_begin(void);
+/* No longer; opens the fence, which is closed, so that none is under way. */
+void cuprobe_fence_end(void);
+
+/* On the application's thread, before and after each of the driver's calls that launch. */
+void cuprobe_fence_launch(const CUpti_CallbackData *call);
+
+/*
+ * Holds back launches that begin, and waits a moment for those under way. False when they take too
+ * long, and for some time after that: the application is to run on. One thread at a time.
+ */
+bool cuprobe_fence_close(void);
+void cuprobe_fence_open(void);
+
+#endif
