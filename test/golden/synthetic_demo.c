@@ -275,7 +275,7 @@ static void demo_samples(struct demo *d)
 	demo_sample(d, "gather", 0x1a0, 2, 5);
 	demo_sample(d, "_Z7computePfi", 0x2d0, 3, 150);
 	demo_sample(d, "_Z7computePfi", 0x20, 2, 50);
-	demo_sample(d, "_Z6reduceILi1024EEvPfPKfi", 0x1b0, 0, 90);
+	demo_sample(d, "_Z6reduceILi1024EEvPfPKfi", 0x500, 0, 90);
 	demo_sample(d, "_Z10notInCubinv", 0x40, 3, 15);
 	demo_sample(d, "_Z9vectorAddPKfS0_Pfi", 0x40, 3, 60);
 	demo_sample(d, "_Z9vectorAddPKfS0_Pfi", 0x80, 1, 20);

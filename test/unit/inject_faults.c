@@ -124,6 +124,16 @@ static void goes_on_with_the_kinds_that_are_not_refused(void **state)
 	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
 }
 
+/* As CUPTI does with unified memory until cuInit() has returned. */
+static void tries_again_at_once_what_is_not_ready(void **state)
+{
+	struct outcome o = with("fail cuptiActivityEnable CUPTI_ERROR_NOT_READY nth=1");
+
+	(void)state;
+	assert_true(o.kernels > 0);
+	assert_int_equal(o.messages, 0);
+}
+
 static void lives_with_every_other_call_failing(void **state)
 {
 	static const char *const calls[] = {
@@ -219,6 +229,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(says_so_when_it_cannot_begin),
 		cmocka_unit_test(yields_to_a_rival),
 		cmocka_unit_test(goes_on_with_the_kinds_that_are_not_refused),
+		cmocka_unit_test(tries_again_at_once_what_is_not_ready),
 		cmocka_unit_test(lives_with_every_other_call_failing),
 		cmocka_unit_test(waits_for_no_flush),
 		cmocka_unit_test(takes_buffers_late_from_other_threads_and_out_of_order),
