@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/collector/json.h"
+#include "src/collector/utf8.h"
 
 #define COLUMNS_MOST 16
 #define CELL_BYTES 32

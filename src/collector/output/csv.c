@@ -18,7 +18,6 @@
 #include "src/collector/output/text.h"
 
 #define MOST_COLUMNS 96
-#define ROW_BYTES 4096 /* room for a row without its texts */
 
 struct column {
 	const char *name;
@@ -127,28 +126,10 @@ static int csv_open(struct sink **ret, const struct sink_opts *opts)
 	return 0;
 }
 
-/* Any text, however long; returns where to go on, with room for a row. */
-static char *put_long_text(struct sink *s, char *p, const char *text, size_t bytes)
-{
-	while (bytes) {
-		size_t step = bytes < ROW_BYTES ? bytes : ROW_BYTES;
-
-		/* Not within a sequence of UTF-8. */
-		while (step < bytes && step > 1 && ((unsigned char)text[step] & 0xc0) == 0x80)
-			step--;
-		output_done(s->out, p);
-		p = output_room(s->out, step * CSV_GROWTH + ROW_BYTES);
-		p = put_csv(p, text, step);
-		text += step;
-		bytes -= step;
-	}
-	return p;
-}
-
 static char *put_text(struct sink *s, char *p, const char *text, size_t bytes)
 {
 	*p++ = '"';
-	p = put_long_text(s, p, text, bytes);
+	p = output_text(s->out, p, text, bytes, put_csv);
 	*p++ = '"';
 	return p;
 }
@@ -207,7 +188,7 @@ static int csv_event(struct sink *s, const struct event *e)
 	if (!probe_fields(e->probe)->name)
 		return 0;
 	event_name(&name, e, s->opts.mangled);
-	p = output_room(s->out, ROW_BYTES);
+	p = output_room(s->out, OUTPUT_ROW);
 	p = put_bytes(p, kind, strlen(kind));
 	*p++ = ',';
 	p = put_u64(p, e->process->pid);

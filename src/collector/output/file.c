@@ -17,6 +17,7 @@
 
 #define BUFFER_BYTES (64 * 1024)  /* stays in the cache on its way to the kernel */
 #define BEHIND_BYTES (256 * 1024) /* large enough for a wake-up each not to matter */
+#define TEXT_STEP 4096		  /* of a long text, into one piece of the buffer */
 #define GZIP_LEVEL 1		  /* for traces, 6 is four times slower and saves a third */
 
 /*
@@ -26,6 +27,8 @@
  */
 #define GZIP_HEADER_BYTES 10
 #define STORED_BLOCK_BYTES 5
+
+_Static_assert(TEXT_STEP *JSON_GROWTH + OUTPUT_ROW <= OUTPUT_ROOM, "a piece fits");
 
 struct output_private {
 	int fd;
@@ -118,6 +121,23 @@ void output_put(struct output *o, const char *text, size_t bytes)
 		text += step;
 		bytes -= step;
 	}
+}
+
+char *output_text(struct output *o, char *p, const char *text, size_t bytes,
+		  char *(*put)(char *p, const char *text, size_t bytes))
+{
+	while (bytes) {
+		size_t step = bytes < TEXT_STEP ? bytes : TEXT_STEP;
+
+		/* Not within a sequence of UTF-8. */
+		while (step < bytes && step > 1 && ((unsigned char)text[step] & 0xc0) == 0x80)
+			step--;
+		output_done(o, p);
+		p = put(output_room(o, step * JSON_GROWTH + OUTPUT_ROW), text, step);
+		text += step;
+		bytes -= step;
+	}
+	return p;
 }
 
 static int open_temporary(struct output_private *p)

@@ -53,5 +53,12 @@ static inline void output_done(struct output *o, char *at)
 
 /* Any number of bytes. */
 void output_put(struct output *o, const char *text, size_t bytes);
+/*
+ * Text of any length from `p` on, as `put` writes it: put_json or put_csv. Returns where to go on,
+ * with OUTPUT_ROW bytes of room.
+ */
+#define OUTPUT_ROW 4096 /* for a row without its texts */
+char *output_text(struct output *o, char *p, const char *text, size_t bytes,
+		  char *(*put)(char *p, const char *text, size_t bytes));
 
 #endif

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/collector/json.h"
 #include "src/collector/output/file.h"
 #include "src/collector/output/text.h"
 #include "src/collector/profile.h"
 #include "src/collector/unfold.h"
+#include "src/collector/utf8.h"
 
 struct sink {
 	struct profile *profile;

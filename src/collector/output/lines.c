@@ -18,7 +18,6 @@
 #include "src/collector/output/text.h"
 #include "src/collector/sink.h"
 
-#define LINE_BYTES 4096	     /* room for a line without its texts */
 #define OBJECT_MOST_BYTES 32 /* of a name that the application gave to something */
 
 struct sink {
@@ -59,21 +58,9 @@ static int lines_close(struct sink *s, bool commit)
 	return err;
 }
 
-/* Any text, however long; returns where to go on, with room for a line. */
 static char *put_text(struct sink *s, char *p, const char *text, size_t bytes)
 {
-	while (bytes) {
-		size_t step = bytes < LINE_BYTES ? bytes : LINE_BYTES;
-
-		/* Not within a sequence of UTF-8. */
-		while (step < bytes && step > 1 && ((unsigned char)text[step] & 0xc0) == 0x80)
-			step--;
-		output_done(s->out, p);
-		p = put_json(output_room(s->out, step * JSON_GROWTH + LINE_BYTES), text, step);
-		text += step;
-		bytes -= step;
-	}
-	return p;
+	return output_text(s->out, p, text, bytes, put_json);
 }
 
 static char *pad_to(char *p, const char *start, int width)
@@ -225,7 +212,7 @@ static int text_event(struct sink *s, const struct event *e)
 	if (!timed)
 		start_ns = e->fired_ns;
 	event_name(&name, e, s->opts.mangled);
-	p = put_seconds(output_room(s->out, LINE_BYTES), (__s64)(start_ns - base_ns));
+	p = put_seconds(output_room(s->out, OUTPUT_ROW), (__s64)(start_ns - base_ns));
 	*p++ = ' ';
 	start = p;
 	p = pad_left(put_u64(p, e->process->pid), start, 7);
@@ -279,7 +266,7 @@ static int json_event(struct sink *s, const struct event *e)
 	if (!f->name)
 		return 0;
 	event_name(&name, e, s->opts.mangled);
-	p = PUT(output_room(s->out, LINE_BYTES), "{\"kind\":\"");
+	p = PUT(output_room(s->out, OUTPUT_ROW), "{\"kind\":\"");
 	p = put_bytes(p, kind, strlen(kind));
 	p = put_u64(PUT(p, "\",\"pid\":"), e->process->pid);
 	if (event_times(e, &start_ns, &end_ns)) {

@@ -14,7 +14,6 @@
 #include <zlib.h>
 
 #include "src/collector/capture.h"
-#include "src/collector/json.h"
 #include "src/collector/labels.h"
 #include "src/collector/map.h"
 #include "src/collector/model.h"
@@ -24,6 +23,7 @@
 #include "src/collector/stacks.h"
 #include "src/collector/symbols.h"
 #include "src/collector/unfold.h"
+#include "src/collector/utf8.h"
 
 #define GZIP_WINDOW (15 + 16) /* zlib's way to say that it is to be gzip */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/collector/output/text.h"
 
+#include "src/collector/utf8.h"
+
 static const char pairs[] = "0001020304050607080910111213141516171819"
 			    "2021222324252627282930313233343536373839"
 			    "4041424344454647484950515253545556575859"
@@ -94,25 +96,6 @@ char *put_ratio(char *p, unsigned __int128 numerator, __u64 denominator)
 	return end;
 }
 
-/* Bytes of the UTF-8 sequence of more than one byte at `s`; 0 when it is none. */
-static size_t utf8_sequence(const unsigned char *s, size_t left)
-{
-	static const unsigned int least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t bytes = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-	unsigned int code = s[0] & (0xffu >> (bytes + 1));
-
-	if (s[0] < 0xc2 || s[0] > 0xf4 || bytes > left)
-		return 0;
-	for (size_t i = 1; i < bytes; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (s[i] & 0x3f);
-	}
-	if (code < least[bytes] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return bytes;
-}
-
 static char *put_json_escape(char *p, unsigned char c)
 {
 	*p++ = '\\';
@@ -138,7 +121,7 @@ static char *put_json_escape(char *p, unsigned char c)
 /* One character of two bytes and more, or U+FFFD for a byte that begins none; moves `s` on. */
 static char *put_utf8(char *p, const unsigned char **s, const unsigned char *end)
 {
-	size_t step = utf8_sequence(*s, (size_t)(end - *s));
+	size_t step = utf8_bytes((const char *)*s, (size_t)(end - *s));
 
 	p = step ? put_bytes(p, (const char *)*s, step) : PUT(p, "\xef\xbf\xbd");
 	*s += step ? step : 1;

@@ -39,8 +39,7 @@ char *put_ratio(char *p, unsigned __int128 numerator, __u64 denominator);
  */
 #define JSON_GROWTH 6
 char *put_json(char *p, const char *text, size_t bytes);
-/* The same for a quoted field of CSV: quotes are doubled, other bytes stay. */
-#define CSV_GROWTH 3
+/* The same for a quoted field of CSV: quotes are doubled, other bytes stay; it grows no more. */
 char *put_csv(char *p, const char *text, size_t bytes);
 
 #endif
