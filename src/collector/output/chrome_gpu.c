@@ -103,16 +103,57 @@ static char *put_shape_again(struct sink *s, char *p, const struct event *e)
 	return put_bytes(p, shape->text, shape->bytes);
 }
 
-static char *put_place(char *p, __u32 device, __u32 context, __u32 stream, __u32 correlation)
+/* When and where something ran, and the call that it is of. */
+struct gpu_slice {
+	__u64 start_ns, end_ns;
+	__u32 device, context, stream, correlation;
+	const struct lane *lane;
+};
+
+#define GPU_SLICE(record)                                                                          \
+	{                                                                                          \
+		.start_ns = (record)->start_ns, .end_ns = (record)->end_ns,                        \
+		.device = (record)->device, .context = (record)->context,                          \
+		.stream = (record)->stream, .correlation = (record)->correlation                   \
+	}
+
+/* Up to the first argument; NULL without memory. `name` is escaped. */
+static char *slice_begin(struct sink *s, struct gpu_slice *g, struct process *process,
+			 const char *category, const char *name, size_t bytes)
+{
+	g->lane = lanes_slice(s->lanes, process, LANE_STREAM, g->device, g->context, g->stream,
+			      g->start_ns, g->end_ns);
+	return g->lane ? chrome_slice(s, category, g->lane, g->start_ns, g->end_ns, name, bytes)
+		       : NULL;
+}
+
+/* The same of what event_name() names. */
+static char *slice_begin_named(struct sink *s, struct gpu_slice *g, const struct event *e,
+			       const char *category)
+{
+	struct event_name name;
+
+	event_name(&name, e, false);
+	return slice_begin(s, g, e->process, category, name.text, name.bytes);
+}
+
+static int slice_end(struct sink *s, char *p, const struct gpu_slice *g)
+{
+	chrome_end(s, p);
+	chrome_flow_end(s, g->lane, g->start_ns, g->correlation);
+	return s->out->err;
+}
+
+static char *put_place(char *p, const struct gpu_slice *g)
 {
 	p = PUT(p, "\"device\":");
-	p = put_u64(p, device);
+	p = put_u64(p, g->device);
 	p = PUT(p, ",\"context\":");
-	p = put_u64(p, context);
+	p = put_u64(p, g->context);
 	p = PUT(p, ",\"stream\":");
-	p = put_u64(p, stream);
+	p = put_u64(p, g->stream);
 	p = PUT(p, ",\"correlation\":");
-	p = put_u64(p, correlation);
+	p = put_u64(p, g->correlation);
 	*p++ = ',';
 	return p;
 }
@@ -148,17 +189,15 @@ int chrome_kernel(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_kernel *k = e->kernel;
 	const struct chrome_name *name = chrome_kernel_name(s, e->process, k->name);
-	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, k->device,
-					      k->context, k->stream, k->start_ns, k->end_ns);
-	char *p;
+	struct gpu_slice g = GPU_SLICE(k);
+	char *p = name ? slice_begin(s, &g, e->process, "kernel", name->text, name->bytes) : NULL;
 
-	if (!name || !lane)
+	if (!p)
 		return -ENOMEM;
-	p = chrome_slice(s, "kernel", lane, k->start_ns, k->end_ns, name->text, name->bytes);
 	p = PUT(p, "\"queued\":");
 	p = put_u64(p, k->queued_ns > s->base_ns ? k->queued_ns - s->base_ns : 0);
 	*p++ = ',';
-	p = put_place(p, k->device, k->context, k->stream, k->correlation);
+	p = put_place(p, &g);
 	p = put_shape_again(s, p, e);
 	if (k->priority != CUPROBE_NO_PRIORITY) {
 		p = PUT(p, "\"priority\":");
@@ -166,31 +205,22 @@ int chrome_kernel(struct sink *s, const struct event *e)
 		*p++ = ',';
 	}
 	p = put_graph_node(p, k->graph_id, k->graph_node_id, k->channel, k->channel_type);
-	chrome_end(s, p);
-	chrome_flow_end(s, lane, k->start_ns, k->correlation);
-	return s->out->err;
+	return slice_end(s, p, &g);
 }
 
 int chrome_graph(struct sink *s, const struct event *e)
 {
-	const struct cuprobe_graph *g = e->graph;
-	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, g->device,
-					      g->context, g->stream, g->start_ns, g->end_ns);
-	struct event_name name;
-	char *p;
+	struct gpu_slice g = GPU_SLICE(e->graph);
+	char *p = slice_begin_named(s, &g, e, "kernel");
 
-	if (!lane)
+	if (!p)
 		return -ENOMEM;
-	event_name(&name, e, false);
-	p = chrome_slice(s, "kernel", lane, g->start_ns, g->end_ns, name.text, name.bytes);
-	p = put_place(p, g->device, g->context, g->stream, g->correlation);
+	p = put_place(p, &g);
 	p = PUT(p, "\"graph id\":");
-	p = put_u64(p, g->graph_id);
+	p = put_u64(p, e->graph->graph_id);
 	p = PUT(p, ",\"graph exec id\":");
-	p = put_u64(p, g->exec_id);
-	chrome_end(s, p);
-	chrome_flow_end(s, lane, g->start_ns, g->correlation);
-	return s->out->err;
+	p = put_u64(p, e->graph->exec_id);
+	return slice_end(s, p, &g);
 }
 
 static char *put_peers(char *p, const struct cuprobe_memcpy *m)
@@ -216,40 +246,28 @@ static char *put_peers(char *p, const struct cuprobe_memcpy *m)
 int chrome_memcpy(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_memcpy *m = e->memcpy;
-	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, m->device,
-					      m->context, m->stream, m->start_ns, m->end_ns);
-	struct event_name name;
-	char *p;
+	struct gpu_slice g = GPU_SLICE(m);
+	char *p = slice_begin_named(s, &g, e, "gpu_memcpy");
 
-	if (!lane)
+	if (!p)
 		return -ENOMEM;
-	event_name(&name, e, false);
-	p = chrome_slice(s, "gpu_memcpy", lane, m->start_ns, m->end_ns, name.text, name.bytes);
 	p = put_peers(p, m);
-	p = put_place(p, m->device, m->context, m->stream, m->correlation);
+	p = put_place(p, &g);
 	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
 	p = put_graph_node(p, m->graph_id, m->graph_node_id, m->channel, m->channel_type);
-	chrome_end(s, p);
-	chrome_flow_end(s, lane, m->start_ns, m->correlation);
-	return s->out->err;
+	return slice_end(s, p, &g);
 }
 
 int chrome_memset(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_memset *m = e->memset;
-	const struct lane *lane = lanes_slice(s->lanes, e->process, LANE_STREAM, m->device,
-					      m->context, m->stream, m->start_ns, m->end_ns);
-	struct event_name name;
-	char *p;
+	struct gpu_slice g = GPU_SLICE(m);
+	char *p = slice_begin_named(s, &g, e, "gpu_memset");
 
-	if (!lane)
+	if (!p)
 		return -ENOMEM;
-	event_name(&name, e, false);
-	p = chrome_slice(s, "gpu_memset", lane, m->start_ns, m->end_ns, name.text, name.bytes);
-	p = put_place(p, m->device, m->context, m->stream, m->correlation);
+	p = put_place(p, &g);
 	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
 	p = put_graph_node(p, m->graph_id, m->graph_node_id, m->channel, m->channel_type);
-	chrome_end(s, p);
-	chrome_flow_end(s, lane, m->start_ns, m->correlation);
-	return s->out->err;
+	return slice_end(s, p, &g);
 }
