@@ -14,21 +14,35 @@ static __u64 text_hash(enum label_kind kind, const char *text)
 	return hash;
 }
 
-static int label_new(struct labels *l, enum label_kind kind, const char *text, const char *detail,
+struct wanted {
+	enum label_kind kind;
+	const char *text;
+};
+
+static bool label_is(const void *label, const void *wanted)
+{
+	const struct label *l = label;
+	const struct wanted *w = wanted;
+
+	return l->kind == w->kind && !strcmp(l->text, w->text);
+}
+
+static int label_new(struct labels *l, __u64 key, const struct wanted *w, const char *detail,
 		     struct label **ret)
 {
-	size_t bytes = strlen(text) + 1;
+	size_t bytes = strlen(w->text) + 1;
 	struct label *label = calloc(1, sizeof(*label) + bytes);
 
 	if (!label)
 		return -ENOMEM;
 	label->detail = strdup(detail ? detail : "");
-	if (!label->detail) {
+	if (!label->detail || map_insert(&l->by_hash, key, label)) {
+		free(label->detail);
 		free(label);
 		return -ENOMEM;
 	}
-	memcpy(label->text, text, bytes);
-	label->kind = kind;
+	memcpy(label->text, w->text, bytes);
+	label->kind = w->kind;
 	label->number = l->count++;
 	label->next = l->all;
 	l->all = label;
@@ -39,21 +53,11 @@ static int label_new(struct labels *l, enum label_kind kind, const char *text, c
 int labels_get(struct labels *l, enum label_kind kind, const char *text, const char *detail,
 	       const struct label **ret)
 {
-	__u64 hash = text_hash(kind, text);
-	struct label *first = map_find(&l->by_hash, hash), *label = first;
-	int err = 0;
+	const struct wanted wanted = {kind, text};
+	__u64 key = text_hash(kind, text);
+	struct label *label = map_search(&l->by_hash, &key, label_is, &wanted);
+	int err = label ? 0 : label_new(l, key, &wanted, detail, &label);
 
-	while (label && (label->kind != kind || strcmp(label->text, text) != 0))
-		label = label->same_hash;
-	if (!label) {
-		err = label_new(l, kind, text, detail, &label);
-		if (!err && first) {
-			label->same_hash = first->same_hash;
-			first->same_hash = label;
-		} else if (!err) {
-			err = map_insert(&l->by_hash, hash, label);
-		}
-	}
 	if (!err)
 		*ret = label;
 	return err;

@@ -18,8 +18,7 @@ enum label_kind {
 
 struct label {
 	struct label *next; /* the one that came before */
-	struct label *same_hash;
-	__u32 number; /* 0, 1, ... */
+	__u32 number;	    /* 0, 1, ... */
 	enum label_kind kind;
 	char *detail; /* of the first: where it is defined, or what is the matter; "" nothing */
 	char text[];

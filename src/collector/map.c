@@ -27,6 +27,16 @@ void *map_find(const struct map *m, __u64 key)
 	return m->slots ? map_slot(m, key)->value : NULL;
 }
 
+void *map_search(const struct map *m, __u64 *key, bool (*is)(const void *value, const void *wanted),
+		 const void *wanted)
+{
+	void *value;
+
+	while ((value = map_find(m, *key)) && !is(value, wanted))
+		++*key;
+	return value;
+}
+
 static int map_grow(struct map *m)
 {
 	struct map larger = {.bits = m->slots ? m->bits + 1 : MAP_LEAST_BITS, .count = m->count};

@@ -49,8 +49,15 @@ static __u64 frame_hash(const struct cuprobe_frame *raw)
 	return hash ^ raw->line;
 }
 
-static int frame_new(struct stacks *s, const struct cuprobe_frame *raw, __u64 hash,
-		     struct frame *same_hash, struct frame **ret)
+static bool frame_is(const void *frame, const void *wanted)
+{
+	const struct frame *f = frame;
+
+	return !memcmp(&f->raw, wanted, sizeof(f->raw));
+}
+
+static int frame_new(struct stacks *s, const struct cuprobe_frame *raw, __u64 key,
+		     struct frame **ret)
 {
 	int err = stacks_reserve(s, sizeof(**ret));
 	struct frame *f;
@@ -58,12 +65,7 @@ static int frame_new(struct stacks *s, const struct cuprobe_frame *raw, __u64 ha
 	if (err)
 		return err;
 	f = calloc(1, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	if (same_hash) {
-		f->same_hash = same_hash->same_hash;
-		same_hash->same_hash = f;
-	} else if (map_insert(&s->by_hash, hash, f)) {
+	if (!f || map_insert(&s->by_hash, key, f)) {
 		free(f);
 		return -ENOMEM;
 	}
@@ -76,16 +78,10 @@ static int frame_new(struct stacks *s, const struct cuprobe_frame *raw, __u64 ha
 
 static int frame_get(struct stacks *s, const struct cuprobe_frame *raw, struct frame **ret)
 {
-	__u64 hash = frame_hash(raw);
-	struct frame *first = map_find(&s->by_hash, hash);
+	__u64 key = frame_hash(raw);
 
-	for (struct frame *f = first; f; f = f->same_hash) {
-		if (!memcmp(&f->raw, raw, sizeof(*raw))) {
-			*ret = f;
-			return 0;
-		}
-	}
-	return frame_new(s, raw, hash, first, ret);
+	*ret = map_search(&s->by_hash, &key, frame_is, raw);
+	return *ret ? 0 : frame_new(s, raw, key, ret);
 }
 
 static int stack_begin(struct stacks *s, struct stack *stack, __u16 frames)

@@ -18,7 +18,6 @@ struct symbols;
 
 struct frame {
 	struct frame *next; /* the one that came before */
-	struct frame *same_hash;
 	struct cuprobe_frame raw;
 	/* After stacks_settle, where they are known: */
 	const struct symbol *symbol; /* native */

@@ -17,7 +17,6 @@
 
 /* How often one instruction waited for one thing. */
 struct cell {
-	struct cell *same_key;
 	struct stalls_kernel *kernel;
 	__u64 pc, samples, not_issued;
 	__u32 reason;
@@ -30,8 +29,8 @@ struct text {
 
 struct stalls {
 	bool mangled;
-	struct map kernels; /* by hash of name and checksum; those of one hash are chained */
-	struct map cells;   /* likewise */
+	struct map kernels; /* by hash of name and checksum */
+	struct map cells;   /* by hash of kernel, instruction and reason */
 	struct cell **all;  /* in the order of kernel and instruction, once finished */
 	size_t cell_count, cell_room;
 	char *reasons[STALLS_REASONS];
@@ -102,11 +101,6 @@ static const char *readable(struct stalls *s, const char *name)
 	return kept ? kept : name;
 }
 
-static __u64 mix(__u64 hash, __u64 value)
-{
-	return (hash ^ value) * 0x9e3779b97f4a7c15ull ^ hash >> 29;
-}
-
 static int kernel_add(struct stalls *s, const char *name, __u64 crc, __u64 key,
 		      struct stalls_kernel **ret)
 {
@@ -128,19 +122,22 @@ static int kernel_add(struct stalls *s, const char *name, __u64 crc, __u64 key,
 	return 0;
 }
 
+static bool kernel_is(const void *kernel, const void *wanted)
+{
+	const struct stalls_kernel *k = kernel, *w = wanted;
+
+	return k->crc == w->crc && !strcmp(k->name, w->name);
+}
+
 static int kernel_get(struct stalls *s, const char *name, __u64 crc, struct stalls_kernel **ret)
 {
-	__u64 key = mix(crc, 1);
+	const struct stalls_kernel wanted = {.name = name, .crc = crc};
+	__u64 key = map_mix(crc, 1);
 
 	for (const char *c = name; *c; c++)
-		key = mix(key, (unsigned char)*c);
-	for (;; key++) { /* another of the same hash has the next key */
-		*ret = map_find(&s->kernels, key);
-		if (!*ret)
-			return kernel_add(s, name, crc, key, ret);
-		if ((*ret)->crc == crc && !strcmp((*ret)->name, name))
-			return 0;
-	}
+		key = map_mix(key, (unsigned char)*c);
+	*ret = map_search(&s->kernels, &key, kernel_is, &wanted);
+	return *ret ? 0 : kernel_add(s, name, crc, key, ret);
 }
 
 static unsigned int reason_get(struct stalls *s, const char *name)
@@ -159,9 +156,16 @@ static unsigned int reason_get(struct stalls *s, const char *name)
 	return s->reasons[i] ? i : 0;
 }
 
-static int cell_new(struct stalls *s, __u64 key, struct cell *before, struct cell **ret)
+static bool cell_is(const void *cell, const void *wanted)
 {
-	struct cell **larger = s->all;
+	const struct cell *c = cell, *w = wanted;
+
+	return c->kernel == w->kernel && c->pc == w->pc && c->reason == w->reason;
+}
+
+static int cell_new(struct stalls *s, __u64 key, const struct cell *wanted, struct cell **ret)
+{
+	struct cell **larger;
 	struct cell *cell;
 
 	if (s->cell_count == s->cell_room) {
@@ -171,16 +175,12 @@ static int cell_new(struct stalls *s, __u64 key, struct cell *before, struct cel
 		s->all = larger;
 		s->cell_room += 4096;
 	}
-	cell = calloc(1, sizeof(*cell));
-	if (!cell)
-		return -ENOMEM;
-	if (before) {
-		cell->same_key = before->same_key;
-		before->same_key = cell;
-	} else if (map_insert(&s->cells, key, cell)) {
+	cell = malloc(sizeof(*cell));
+	if (!cell || map_insert(&s->cells, key, cell)) {
 		free(cell);
 		return -ENOMEM;
 	}
+	*cell = *wanted;
 	s->all[s->cell_count++] = cell;
 	*ret = cell;
 	return 0;
@@ -190,23 +190,13 @@ static int cell_new(struct stalls *s, __u64 key, struct cell *before, struct cel
 static int cell_get(struct stalls *s, struct stalls_kernel *kernel, __u64 pc, __u32 reason,
 		    struct cell **ret)
 {
-	__u64 key = mix(mix(mix(0, (__u64)kernel), pc), reason);
-	struct cell *first = map_find(&s->cells, key);
-	int err;
+	const struct cell wanted = {.kernel = kernel, .pc = pc, .reason = reason};
+	__u64 key = map_mix(map_mix(map_mix(0, (__u64)kernel), pc), reason);
 
-	for (*ret = first; *ret; *ret = (*ret)->same_key) {
-		if ((*ret)->kernel == kernel && (*ret)->pc == pc && (*ret)->reason == reason)
-			return 0;
-	}
-	if (s->cell_count == CELLS_MOST)
+	*ret = map_search(&s->cells, &key, cell_is, &wanted);
+	if (*ret || s->cell_count == CELLS_MOST)
 		return 0;
-	err = cell_new(s, key, first, ret);
-	if (err)
-		return err;
-	(*ret)->kernel = kernel;
-	(*ret)->pc = pc;
-	(*ret)->reason = reason;
-	return 0;
+	return cell_new(s, key, &wanted, ret);
 }
 
 static int sample_add(struct stalls *s, const struct event *e)
