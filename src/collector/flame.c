@@ -64,7 +64,7 @@ static int flame_add(struct flame *f, struct profile *p, bool other)
 {
 	int err = profile_finish(p);
 
-	for (const struct sample *s = profile_samples(p); s && !err; s = s->link.next)
+	for (const struct sample *s = profile_samples(p); s && !err; s = s->next)
 		err = flame_add_sample(f, p, s, other);
 	if (!other)
 		f->totals = profile_totals(p);

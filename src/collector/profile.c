@@ -14,97 +14,69 @@
 #include "src/collector/model.h"
 #include "src/collector/names.h"
 #include "src/collector/nvtx_ranges.h"
-#include "src/collector/output/fields.h"
 #include "src/collector/sink.h"
 #include "src/collector/stacks.h"
 #include "src/collector/stalls.h"
 #include "src/collector/table.h"
 
 #define SAMPLES_MOST (1u << 22) /* what hostile processes can make us hold */
-#define WORKS_MOST (1u << 20)
 #define RANGES_DEEPEST 64
 
 struct profile {
 	struct profile_opts opts;
 	struct launches *launches;
 	struct nvtx_ranges *ranges; /* NULL unless asked for */
-	struct map works_by_hash, samples_by_hash, ranges_by_hash;
-	struct map apis;	       /* names of calls, by process and domain_api */
-	void *works, *samples, *paths; /* lists, by link.next */
+	struct works works;
+	struct map samples_by_hash, paths_by_hash;
+	struct sample *samples;
+	struct range_path *paths;
+	struct map apis; /* names of calls, by process and domain_api */
 	struct profile_totals totals;
 	struct stalls *stalls; /* NULL: no PC samples came */
 	struct leaves *leaves;
 };
 
-static __u64 mix(__u64 hash, __u64 value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 29;
-}
-
-static __u64 mix_pointer(__u64 hash, const void *pointer)
-{
-	return mix(hash, (uintptr_t)pointer);
-}
-
 static __u64 sample_hash(const struct sample *s)
 {
-	__u64 hash = mix_pointer(mix_pointer(1, s->origin.stack), s->work);
+	__u64 hash = map_mix(map_mix(1, (uintptr_t)s->origin.stack), (uintptr_t)s->work);
 
-	hash = mix(hash, (__u64)s->origin.thread << 32 | s->origin.domain_api);
-	return mix_pointer(hash, s->range) + s->origin.known;
+	hash = map_mix(hash, (__u64)s->origin.thread << 32 | s->origin.domain_api);
+	return map_mix(hash, (uintptr_t)s->range) + s->origin.known;
 }
 
-static bool sample_equal(const struct sample *a, const struct sample *b)
+static bool sample_is(const void *sample, const void *wanted)
 {
+	const struct sample *a = sample, *b = wanted;
+
 	return a->origin.stack == b->origin.stack && a->work == b->work && a->range == b->range &&
 	       a->origin.known == b->origin.known && a->origin.thread == b->origin.thread &&
 	       a->origin.domain_api == b->origin.domain_api;
 }
 
-/* Puts what is new into its list and under its hash; `first` is what was there, or NULL. */
-static int link_add(struct map *map, __u64 hash, void *first, void *added, void **list)
+/* A copy, in the list. */
+static struct sample *sample_new(struct profile *p, const struct sample *from)
 {
-	struct profile_link *f = first, *a = added;
+	struct sample *s = malloc(sizeof(*s));
 
-	a->same_hash = f ? f->same_hash : NULL;
-	if (f) {
-		f->same_hash = a;
-	} else {
-		int err = map_insert(map, hash, a);
-
-		if (err)
-			return err;
-	}
-	a->next = *list;
-	*list = a;
-	return 0;
+	if (!s)
+		return NULL;
+	*s = *from;
+	s->next = p->samples;
+	p->samples = s;
+	return s;
 }
 
-static int sample_get(struct profile *p, const struct sample *key, struct sample **ret)
+static int sample_get(struct profile *p, const struct sample *wanted, struct sample **ret)
 {
-	__u64 hash = sample_hash(key);
-	struct sample *first = map_find(&p->samples_by_hash, hash), *s = first;
-	int err;
+	__u64 key = sample_hash(wanted);
 
-	while (s && !sample_equal(s, key))
-		s = s->link.same_hash;
-	*ret = s;
-	if (s)
+	*ret = map_search(&p->samples_by_hash, &key, sample_is, wanted);
+	if (*ret)
 		return 0;
 	if (p->samples_by_hash.count >= SAMPLES_MOST)
 		return -ENOMEM;
-	s = malloc(sizeof(*s));
-	if (!s)
-		return -ENOMEM;
-	*s = *key;
-	err = link_add(&p->samples_by_hash, hash, first, s, &p->samples);
-	if (err) {
-		free(s);
-		return err;
-	}
-	*ret = s;
-	return 0;
+	*ret = sample_new(p, wanted);
+	return *ret ? map_insert(&p->samples_by_hash, key, *ret) : -ENOMEM;
 }
 
 static int profile_work(void *arg, const struct launch_origin *origin, const void *range,
@@ -123,105 +95,6 @@ static int profile_work(void *arg, const struct launch_origin *origin, const voi
 	p->totals.gpu_ns += gpu_ns;
 	p->totals.works += count;
 	return 0;
-}
-
-/* What the record says, but for times and ids that differ from one execution to the next. */
-static struct work work_of(const struct event *e)
-{
-	struct work w = {.process = e->process, .image = e->process->image, .probe = e->probe};
-
-#define PLACE(record)                                                                              \
-	w.device = (record)->device, w.context = (record)->context, w.stream = (record)->stream
-	switch (e->probe) {
-	case CUPROBE_PROBE_kernel:
-		PLACE(e->kernel);
-		w.name_id = e->kernel->name;
-		break;
-	case CUPROBE_PROBE_graph:
-		PLACE(e->graph);
-		w.key = e->graph->graph_id;
-		break;
-	case CUPROBE_PROBE_memcpy:
-		PLACE(e->memcpy);
-		w.key = (__u64)e->memcpy->copy_kind << 16 | (__u64)e->memcpy->src_kind << 8 |
-			e->memcpy->dst_kind;
-		break;
-	default:
-		PLACE(e->memset);
-		w.key = e->memset->memory_kind;
-		break;
-	}
-#undef PLACE
-	return w;
-}
-
-static __u64 work_hash(const struct work *w)
-{
-	__u64 hash = mix(mix_pointer(w->probe, w->process), w->image);
-
-	hash = mix(mix(hash, w->key), (__u64)w->name_id << 32 | w->device);
-	return mix(hash, (__u64)w->context << 32 | w->stream);
-}
-
-static bool work_equal(const struct work *a, const struct work *b)
-{
-	return a->process == b->process && a->image == b->image && a->probe == b->probe &&
-	       a->key == b->key && a->name_id == b->name_id && a->device == b->device &&
-	       a->context == b->context && a->stream == b->stream;
-}
-
-/* An id stands for a name only in the image that defined it, and its definition may come later. */
-static int work_name(struct profile *p, struct work *w)
-{
-	if (w->name || !w->name_id || w->image != w->process->image ||
-	    !process_string(w->process, w->name_id, NULL))
-		return 0;
-	w->name = strdup(process_name(w->process, w->name_id, p->opts.mangled));
-	return w->name ? 0 : -ENOMEM;
-}
-
-static int work_new(struct profile *p, const struct event *e, const struct work *key,
-		    struct work *first, struct work **ret)
-{
-	struct work *w = malloc(sizeof(*w));
-	struct event_name name;
-	int err = 0;
-
-	if (!w)
-		return -ENOMEM;
-	*w = *key;
-	if (e->probe != CUPROBE_PROBE_kernel) {
-		event_name(&name, e, p->opts.mangled);
-		w->name = strndup(name.text, name.bytes);
-		err = w->name ? 0 : -ENOMEM;
-	}
-	if (!err)
-		err = link_add(&p->works_by_hash, work_hash(key), first, w, &p->works);
-	if (err) {
-		free(w->name);
-		free(w);
-		return err;
-	}
-	*ret = w;
-	return 0;
-}
-
-static int work_get(struct profile *p, const struct event *e, struct work **ret)
-{
-	const struct work key = work_of(e);
-	struct work *first = map_find(&p->works_by_hash, work_hash(&key)), *w = first;
-	int err = 0;
-
-	while (w && !work_equal(w, &key))
-		w = w->link.same_hash;
-	if (!w && p->works_by_hash.count >= WORKS_MOST)
-		return -ENOMEM;
-	if (!w)
-		err = work_new(p, e, &key, first, &w);
-	if (err)
-		return err;
-	*ret = w;
-	return work_name(p, w);
 }
 
 static int api_add(struct profile *p, const struct event *e)
@@ -256,26 +129,28 @@ const char *profile_api_name(const struct profile *p, const struct sample *s)
 	return name ? name : launch_api_name(s->origin.domain_api);
 }
 
+static bool path_is(const void *path, const void *wanted)
+{
+	const struct range_path *a = path, *b = wanted;
+
+	return a->outer == b->outer && a->name == b->name;
+}
+
 static int path_get(struct profile *p, const struct range_path *outer, const char *name,
 		    const struct range_path **ret)
 {
-	__u64 hash = mix_pointer(mix_pointer(7, outer), name);
-	struct range_path *first = map_find(&p->ranges_by_hash, hash), *path = first;
-	int err;
+	const struct range_path wanted = {.next = p->paths, .outer = outer, .name = name};
+	__u64 key = map_mix(map_mix(7, (uintptr_t)outer), (uintptr_t)name);
+	struct range_path *path = map_search(&p->paths_by_hash, &key, path_is, &wanted);
 
-	while (path && (path->outer != outer || path->name != name))
-		path = path->link.same_hash;
 	if (!path) {
-		path = calloc(1, sizeof(*path));
-		if (!path)
-			return -ENOMEM;
-		path->outer = outer;
-		path->name = name;
-		err = link_add(&p->ranges_by_hash, hash, first, path, &p->paths);
-		if (err) {
+		path = malloc(sizeof(*path));
+		if (!path || map_insert(&p->paths_by_hash, key, path)) {
 			free(path);
-			return err;
+			return -ENOMEM;
 		}
+		*path = wanted;
+		p->paths = path;
 	}
 	*ret = path;
 	return 0;
@@ -309,6 +184,7 @@ int profile_open(struct profile **ret, const struct profile_opts *opts)
 	if (!p)
 		return -ENOMEM;
 	p->opts = *opts;
+	p->works.mangled = opts->mangled;
 	err = launches_open(&p->launches, opts->capture, &launches);
 	if (!err && opts->nvtx)
 		err = nvtx_ranges_open(&p->ranges, &ranges);
@@ -350,27 +226,11 @@ int profile_event(struct profile *p, const struct event *e)
 	} else if (e->probe == CUPROBE_PROBE_api) {
 		err = api_add(p, e);
 	} else if (PROFILE_WORK & 1u << e->probe) {
-		err = work_get(p, e, &work);
+		err = works_get(&p->works, e, &work);
 		if (!err)
 			err = launches_work(p->launches, e, work);
 	}
 	return err || !p->ranges ? err : nvtx_ranges_event(p->ranges, e);
-}
-
-/* What is left without a name. */
-static int works_finish(struct profile *p)
-{
-	int err = 0;
-
-	for (struct work *w = p->works; w && !err; w = w->link.next) {
-		err = work_name(p, w);
-		if (!err && !w->name)
-			w->name =
-				strdup(w->name_id ? "(a name that was not received)" : "(no name)");
-		if (!w->name)
-			err = -ENOMEM;
-	}
-	return err;
 }
 
 /* The samples' own device has to be known, else a sample is worth one nanosecond. */
@@ -391,27 +251,22 @@ static double sample_ns(const struct stalls_kernel *kernel)
 /* A kernel without any record: PC samples alone tell how long it ran. */
 static int sampled_work(struct profile *p, struct stalls_kernel *kernel)
 {
+	const struct work from = {
+		.process = kernel->process,
+		.image = kernel->process->image,
+		.probe = CUPROBE_PROBE_pc_sample,
+		.key = (uintptr_t)kernel,
+		.device = kernel->device,
+		.context = kernel->context,
+		.stream = CUPROBE_NO_ID,
+	};
 	const struct launch_origin nowhere = {0};
-	struct work *w = calloc(1, sizeof(*w));
-	int err;
+	struct work *work;
+	int err = works_add(&p->works, &from, kernel->readable, &work);
 
-	if (!w)
-		return -ENOMEM;
-	w->process = kernel->process;
-	w->image = kernel->process->image;
-	w->probe = CUPROBE_PROBE_pc_sample;
-	w->key = (uintptr_t)kernel;
-	w->device = kernel->device;
-	w->context = kernel->context;
-	w->stream = CUPROBE_NO_ID;
-	w->name = strdup(kernel->readable);
-	err = w->name ? link_add(&p->works_by_hash, work_hash(w), NULL, w, &p->works) : -ENOMEM;
-	if (err) {
-		free(w->name);
-		free(w);
+	if (err)
 		return err;
-	}
-	return profile_work(p, &nowhere, NULL, w,
+	return profile_work(p, &nowhere, NULL, work,
 			    (__u64)((double)kernel->tally.samples * sample_ns(kernel)), 0, 0);
 }
 
@@ -427,10 +282,10 @@ static const char *work_mangled(const struct work *w)
 /* Where kernels or graphs were recorded, their times hold all there is. */
 static bool kernels_are_recorded(const struct profile *p)
 {
-	const struct work *w = p->works;
+	const struct work *w = p->works.all;
 
 	while (w && w->probe != CUPROBE_PROBE_kernel && w->probe != CUPROBE_PROBE_graph)
-		w = w->link.next;
+		w = w->next;
 	return w;
 }
 
@@ -448,13 +303,10 @@ static int sample_split(struct profile *p, struct sample *s)
 		before += leaf->samples;
 		until_ns = (__u64)((double)whole_ns * (double)before / (double)all);
 		if (leaf != first) {
-			part = calloc(1, sizeof(*part));
+			part = sample_new(p, s);
 			if (!part)
 				return -ENOMEM;
-			*part = *s;
 			part->works = part->launches = 0;
-			part->link.next = p->samples;
-			p->samples = part;
 		}
 		part->leaf = leaf;
 		part->gpu_ns = until_ns - given_ns;
@@ -476,7 +328,7 @@ static int stalls_apply(struct profile *p)
 	for (size_t i = 0; i < view->kernel_count && !recorded && !err; i++)
 		err = sampled_work(p, view->kernels[i]);
 	for (struct sample *s = p->samples; s && !err; s = next) {
-		next = s->link.next;
+		next = s->next;
 		err = sample_split(p, s);
 	}
 	return err;
@@ -498,7 +350,7 @@ static void totals_finish(struct profile *p)
 {
 	char text[PROFILE_TOTALS_TEXT];
 
-	for (const struct sample *s = p->samples; s; s = s->link.next) {
+	for (const struct sample *s = p->samples; s; s = s->next) {
 		if (!s->origin.known)
 			p->totals.unlaunched_ns += s->gpu_ns;
 		else if (!stack_is_defined(s->origin.stack))
@@ -518,7 +370,7 @@ int profile_finish(struct profile *p)
 	     process = process->next)
 		process_settle_stacks(process);
 	if (!err)
-		err = works_finish(p);
+		err = works_finish(&p->works);
 	if (!err && p->stalls)
 		err = stalls_apply(p);
 	if (!err)
@@ -541,13 +393,23 @@ struct profile_totals profile_totals(const struct profile *p)
 	return p->totals;
 }
 
-static void list_free(struct profile_link *all)
+static void samples_free(struct sample *all)
 {
-	struct profile_link *next;
+	struct sample *next;
 
-	for (struct profile_link *l = all; l; l = next) {
-		next = l->next;
-		free(l);
+	for (struct sample *s = all; s; s = next) {
+		next = s->next;
+		free(s);
+	}
+}
+
+static void paths_free(struct range_path *all)
+{
+	struct range_path *next;
+
+	for (struct range_path *path = all; path; path = next) {
+		next = path->next;
+		free(path);
 	}
 }
 
@@ -559,14 +421,11 @@ void profile_free(struct profile *p)
 	nvtx_ranges_free(p->ranges);
 	leaves_free(p->leaves);
 	stalls_free(p->stalls);
-	for (struct work *w = p->works; w; w = w->link.next)
-		free(w->name);
-	list_free(p->works);
-	list_free(p->samples);
-	list_free(p->paths);
-	map_clear(&p->works_by_hash, NULL);
+	works_free(&p->works);
+	samples_free(p->samples);
+	paths_free(p->paths);
 	map_clear(&p->samples_by_hash, NULL);
-	map_clear(&p->ranges_by_hash, NULL);
+	map_clear(&p->paths_by_hash, NULL);
 	map_clear(&p->apis, free);
 	free(p);
 }

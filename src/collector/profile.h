@@ -11,38 +11,22 @@
 #include <stdio.h>
 
 #include "src/collector/launches.h"
+#include "src/collector/works.h"
 
 struct kernel_leaf;
 struct model;
 struct profile;
 struct sink_opts;
 
-/* How things of one type are kept: in a list, the newest first, and by hash. */
-struct profile_link {
-	void *next, *same_hash;
-};
-
-/* A kind of GPU work. */
-struct work {
-	struct profile_link link;
-	struct process *process;
-	__u32 image; /* of the process */
-	enum cuprobe_probe_id probe;
-	__u64 key;     /* what tells it from others of its probe */
-	__u32 name_id; /* string id; 0 when the name comes from the key */
-	__u32 device, context, stream;
-	char *name; /* never NULL after profile_finish */
-};
-
 /* An NVTX range in its outer one. */
 struct range_path {
-	struct profile_link link;
+	struct range_path *next;
 	const struct range_path *outer;
 	const char *name;
 };
 
 struct sample {
-	struct profile_link link;
+	struct sample *next;
 	struct launch_origin origin;
 	const struct range_path *range; /* the innermost; NULL none */
 	const struct work *work;
@@ -77,7 +61,7 @@ int profile_event(struct profile *p, const struct event *e);
 /* Once, after the last event; what follows holds then. */
 int profile_finish(struct profile *p);
 
-/* The first of them, by link.next; all are valid until profile_free. */
+/* The first of them, by next; all are valid until profile_free. */
 const struct sample *profile_samples(const struct profile *p);
 /* What the call of a sample whose launch is known is called. */
 const char *profile_api_name(const struct profile *p, const struct sample *s);

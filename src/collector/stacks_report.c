@@ -65,7 +65,7 @@ static int report_unfold(struct stacks_report *r)
 {
 	int err = profile_finish(r->profile);
 
-	for (const struct sample *s = profile_samples(r->profile); s && !err; s = s->link.next) {
+	for (const struct sample *s = profile_samples(r->profile); s && !err; s = s->next) {
 		const struct tree_weight weight = {.gpu_ns = s->gpu_ns, .works = s->works};
 
 		err = unfold_sample(&r->unfold, r->profile, s, UNFOLD_BY_KERNEL, false);

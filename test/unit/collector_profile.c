@@ -94,7 +94,7 @@ static void stack(struct world *w, __u32 id)
 /* The sample of a stack; 0: of launches without one, ~0: of no launch. */
 static const struct sample *sample_of(const struct world *w, __u32 id)
 {
-	for (const struct sample *s = profile_samples(w->profile); s; s = s->link.next) {
+	for (const struct sample *s = profile_samples(w->profile); s; s = s->next) {
 		__u32 its = s->origin.stack ? s->origin.stack->id : 0;
 
 		if ((s->origin.known ? its : ~0u) == id)
@@ -108,7 +108,7 @@ static unsigned int sample_count(const struct world *w)
 {
 	unsigned int count = 0;
 
-	for (const struct sample *s = profile_samples(w->profile); s; s = s->link.next)
+	for (const struct sample *s = profile_samples(w->profile); s; s = s->next)
 		count++;
 	return count;
 }
@@ -152,7 +152,7 @@ static void a_graph_has_one_launch_and_many_kernels(void **state)
 	w.kernel_name = synthetic_string(&w.process, "another");
 	kernel(&w, 5, 73, 10);
 	assert_int_equal(profile_finish(w.profile), 0);
-	for (const struct sample *s = profile_samples(w.profile); s; s = s->link.next) {
+	for (const struct sample *s = profile_samples(w.profile); s; s = s->next) {
 		works += s->works;
 		launches += s->launches;
 	}

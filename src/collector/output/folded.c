@@ -128,12 +128,12 @@ static int folded_write(struct sink *s)
 	size_t count = 0, at = 0;
 	int err = 0;
 
-	for (const struct sample *i = first; i; i = i->link.next)
+	for (const struct sample *i = first; i; i = i->next)
 		count++;
 	lines = calloc(count + 1, sizeof(*lines));
 	if (!lines)
 		return -ENOMEM;
-	for (const struct sample *i = first; i && !err; i = i->link.next)
+	for (const struct sample *i = first; i && !err; i = i->next)
 		err = line_make(s, i, &lines[at++]);
 	if (!err)
 		write_lines(s->out, lines, count);

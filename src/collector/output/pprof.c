@@ -369,7 +369,7 @@ static int message_make(struct sink *s)
 	if (!err)
 		err = append(&s->message->comment, &s->message->n_comment, &command,
 			     sizeof(command));
-	for (const struct sample *i = profile_samples(s->profile); i && !err; i = i->link.next)
+	for (const struct sample *i = profile_samples(s->profile); i && !err; i = i->next)
 		err = put_sample(s, i);
 	if (!err)
 		s->message->default_sample_type = s->message->sample_type[0]->type;
