@@ -22,15 +22,24 @@ g++ -std=c++11 -Wall -Wextra -Werror -I"$include" -c "$work/user.cpp" -o "$work/
 clang -target bpf -O2 -Wall -Werror -I"$include" -idirafter "/usr/include/$(gcc -dumpmachine)" \
 	-c "$work/user.c" -o "$work/bpf.o"
 
-if ! command -v bpftrace >/dev/null; then
-	echo "SKIP: no bpftrace; C, C++ and BPF are fine"
+if ! command -v bpftrace >/dev/null || [ "$(id -u)" != 0 ]; then
+	echo "SKIP: no bpftrace, or not root; C, C++ and BPF are fine"
 	exit 77
 fi
+cat >"$work/sizes.c" <<'C'
+#include <stdio.h>
+#include "cuprobe/abi.h"
+int main(void)
+{
+	return printf("%zu bytes, %d\n", sizeof(struct cuprobe_kernel), CUPROBE_BATCH_BYTES) < 0;
+}
+C
+gcc -I"$include" "$work/sizes.c" -o "$work/sizes"
 cat >"$work/user.bt" <<'BT'
 #include "cuprobe/abi.h"
-BEGIN { printf("%d %d\n", sizeof(struct cuprobe_kernel), CUPROBE_BATCH_BYTES); exit(); }
+BEGIN { printf("%d bytes, %d\n", sizeof(struct cuprobe_kernel), CUPROBE_BATCH_BYTES); exit(); }
 BT
-bpftrace -I "$include" -d "$work/user.bt" >"$work/ast" 2>&1 || {
-	cat "$work/ast"
+bpftrace -I "$include" "$work/user.bt" >"$work/out" 2>&1 && grep -qFx "$("$work/sizes")" "$work/out" || {
+	cat "$work/out"
 	exit 1
 }

@@ -52,7 +52,7 @@ ends_with() # SCRIPT REGEX: such a line is there when it has been ended after so
 }
 
 shows kernels.bt '^@us\[.*first_kernel.*\]:'
-shows launches.bt '^@ns\[cudaLaunchKernel.*\]: count [0-9]+'
+shows launches.bt '^@ns\[cudaLaunchKernel.*\]: .*count (= )?[0-9]+'
 shows parcagpu.bt '^cuda_correlation +[0-9]+ +correlation [0-9]+ cbid 211 cudaLaunchKernel$' \
 	'^kernel_executed .* correlation [0-9]+ device 0 stream [0-9]+ graph 0 node 0 [0-9]+ ns first_kernel$' \
 	'^activity_batch +[0-9]+ +[0-9]+ kernels$' '^ .* correlation [0-9]+ [0-9]+ ns first_kernel$'
