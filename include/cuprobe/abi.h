@@ -483,8 +483,9 @@ enum cuprobe_nvtx_payload { /* up to 6 nvtxPayloadType_t */
 };
 
 /*
- * nvtx: one annotation. Records of one thread are in the order in which the thread made them; those
- * of several threads are mixed in any order, so that a range's end may come before its start.
+ * nvtx: one annotation. Records of one thread are in the order in which the thread made them, or
+ * handed them in when they were over; those of several threads are mixed in any order, so that a
+ * range's end may come before its start.
  */
 struct cuprobe_nvtx {
 	__u64 time_ns;

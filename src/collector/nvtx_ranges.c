@@ -41,7 +41,7 @@ struct nvtx_ranges {
 	struct map threads; /* struct thread by thread_key() */
 	struct map tracked; /* struct tracked by process number */
 	struct node *starts[BUCKETS];
-	__u64 last_ns;
+	__u64 last_ns; /* of the events so far */
 	unsigned int open;
 	struct nvtx_counts counts;
 };
@@ -233,7 +233,7 @@ static int range_start(struct nvtx_ranges *r, struct process *p, const struct cu
 	*at = node_new(r, p, start);
 	if (!*at)
 		return 0;
-	if (t->count == RANGES_TRACKED) {
+	if (t->count == RANGES_TRACKED || start->time_ns < r->last_ns) {
 		(*at)->range.gpu_known = false;
 		return 0;
 	}
@@ -288,12 +288,8 @@ static int range_acquire(struct nvtx_ranges *r, struct process *p,
 	return err;
 }
 
-static int ranges_nvtx(void *arg, struct process *p, const struct cuprobe_nvtx *record)
+static int range_event(struct nvtx_ranges *r, struct process *p, const struct cuprobe_nvtx *record)
 {
-	struct nvtx_ranges *r = arg;
-
-	if (record->time_ns > r->last_ns)
-		r->last_ns = record->time_ns;
 	switch (record->kind) {
 	case CUPROBE_NVTX_PUSH:
 		return range_push(r, p, record);
@@ -315,6 +311,16 @@ static int ranges_nvtx(void *arg, struct process *p, const struct cuprobe_nvtx *
 	default: /* of a newer library */
 		return 0;
 	}
+}
+
+static int ranges_nvtx(void *arg, struct process *p, const struct cuprobe_nvtx *record)
+{
+	struct nvtx_ranges *r = arg;
+	int err = range_event(r, p, record);
+
+	if (record->time_ns > r->last_ns)
+		r->last_ns = record->time_ns;
+	return err;
 }
 
 static int by_start(const void *a, const void *b)

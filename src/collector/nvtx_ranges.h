@@ -15,7 +15,7 @@
 #define RANGES_MOST (1u << 21)
 /*
  * Start/end ranges of one process that GPU work is counted for at one time; further ones have none,
- * and `gpu_known` false.
+ * and `gpu_known` false. So have those that were handed in when their launches had gone by.
  */
 #define RANGES_TRACKED 64
 #define RANGES_AROUND 256 /* most that a launch is told to lie in */

@@ -267,7 +267,8 @@ static void print_notes(const struct nvtx_report *r, const struct summary_opts *
 	print_note(opts, "nvtx_ends_without_start", c.ends_without_start,
 		   "ends had no start in the recording");
 	print_note(opts, "nvtx_gpu_unknown", unknown,
-		   "start/end ranges were too many at one time to count their GPU work");
+		   "start/end ranges were too many at one time, or came too late, to count their "
+		   "GPU work");
 	print_note(opts, "nvtx_too_many", c.too_many + r->dropped, "ranges were too many to keep");
 	print_note(opts, "nvtx_strays", c.strays,
 		   "GPU activities belong to no range, because their launch was not recorded");

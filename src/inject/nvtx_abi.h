@@ -311,6 +311,10 @@ enum nvtx_entry_flag {
 	NVTX_ENTRY_HIDE = 1 << 9,
 	NVTX_ENTRY_MESSAGE = 1 << 10,
 	NVTX_ENTRY_TIMESTAMP = 2 << 10,
+	NVTX_ENTRY_OF_BEGIN = 1 << 12,
+	NVTX_ENTRY_OF_END = 2 << 12,
+	NVTX_ENTRY_OF_MARK = 3 << 12,
+	NVTX_ENTRY_OF_EVENT = 3 << 12, /* mask of the three */
 };
 
 enum nvtx_type {

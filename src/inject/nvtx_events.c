@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "src/inject/clock.h"
 #include "src/inject/nvtx_abi.h"
 #include "src/inject/nvtx_layout.h"
 #include "src/inject/nvtx_names.h"
@@ -116,6 +117,8 @@ static void source_render(struct nvtx_source *s, struct room *room, const struct
 		s->message_length = message.bytes;
 		cuprobe_nvtx_source_text(s, message.bytes);
 	}
+	s->begin_ns = attributes.begin_ns;
+	s->end_ns = attributes.end_ns;
 	if (attributes.has_category)
 		s->category = attributes.category;
 	if (attributes.has_color) {
@@ -422,25 +425,56 @@ void cuprobe_nvtx_payload_end(struct nvtx_domain *d, uint64_t range, const struc
 		event_render(&e, &s, end_put, p, count);
 }
 
-static void submit_refuse(__u64 events)
+/* A range that is over is a start and an end: it need not nest with others of its thread. */
+static void over_put(struct nvtx_entry *e, struct nvtx_source *s, __u64 end_ns)
 {
-	struct nvtx_entry e;
+	const struct nvtx_source end = {.kind = CUPROBE_NVTX_END,
+					.domain = s->domain,
+					.time_ns = end_ns,
+					.range = ++e->thread->next_range};
 
-	if (!cuprobe_nvtx_enter(&e))
-		return;
-	cuprobe_nvtx_time_refuse(events);
-	cuprobe_nvtx_leave(&e);
+	s->kind = CUPROBE_NVTX_START;
+	s->range = end.range;
+	cuprobe_nvtx_put(e, s, 0);
+	cuprobe_nvtx_put(e, &end, 0);
+}
+
+static uint64_t submit_put(struct nvtx_entry *e, struct nvtx_source *s)
+{
+	__u64 begin_ns = s->begin_ns, end_ns = s->end_ns ? s->end_ns : begin_ns;
+
+	s->time_ns = begin_ns;
+	if (!begin_ns || end_ns < begin_ns || end_ns > cuprobe_clock_now())
+		cuprobe_nvtx_time_refuse(1);
+	else if (s->end_ns)
+		over_put(e, s, end_ns);
+	else
+		return mark_put(e, s);
+	cuprobe_nvtx_leave(e);
+	return 0;
 }
 
 void cuprobe_nvtx_submit(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count)
 {
-	(void)d, (void)p, (void)count;
-	submit_refuse(1);
+	struct nvtx_source s = {.domain = cuprobe_nvtx_domain(d)};
+	struct nvtx_entry e;
+
+	if (cuprobe_nvtx_enter(&e))
+		event_render(&e, &s, submit_put, p, count);
 }
 
+/* What has a schema that is not known is one event, which says nothing of its time. */
 void cuprobe_nvtx_submit_batch(struct nvtx_domain *d, const struct nvtx_event_batch *batch)
 {
-	size_t unit = batch ? cuprobe_nvtx_type_bytes(cuprobe_nvtx_domain(d), batch->schema) : 0;
+	size_t bytes = batch && batch->events ? batch->bytes : 0;
+	size_t unit = bytes ? cuprobe_nvtx_type_bytes(cuprobe_nvtx_domain(d), batch->schema) : 0;
 
-	submit_refuse(unit ? batch->bytes / unit : 1);
+	if (!unit)
+		unit = bytes;
+	for (size_t at = 0; at < bytes && unit <= bytes - at; at += unit) {
+		const struct nvtx_payload p = {batch->schema, unit,
+					       (const char *)batch->events + at};
+
+		cuprobe_nvtx_submit(d, &p, 1);
+	}
 }

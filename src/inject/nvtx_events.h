@@ -46,7 +46,7 @@ uint64_t cuprobe_nvtx_payload_start(struct nvtx_domain *d, const struct nvtx_pay
 				    size_t count);
 void cuprobe_nvtx_payload_end(struct nvtx_domain *d, uint64_t range, const struct nvtx_payload *p,
 			      size_t count);
-/* Events that have happened before: only counted. */
+/* Events that are over, whose payloads say when they were. */
 void cuprobe_nvtx_submit(struct nvtx_domain *d, const struct nvtx_payload *p, size_t count);
 void cuprobe_nvtx_submit_batch(struct nvtx_domain *d, const struct nvtx_event_batch *batch);
 

@@ -195,10 +195,28 @@ static void attributes_take(const struct rendering *r, const struct nvtx_field *
 	}
 }
 
+static bool field_is_time(const struct nvtx_field *f)
+{
+	return f->flags & NVTX_ENTRY_TIMESTAMP && f->flags & NVTX_ENTRY_OF_EVENT;
+}
+
+static void time_take(const struct rendering *r, const struct nvtx_field *f, struct nvtx_view v)
+{
+	__u64 time_ns;
+
+	if (!field_is_time(f) || !f->timed || v.bytes < sizeof(time_ns))
+		return;
+	time_ns = cuprobe_nvtx_value_number(v.data, sizeof(time_ns));
+	if ((f->flags & NVTX_ENTRY_OF_EVENT) == NVTX_ENTRY_OF_END)
+		r->attributes->end_ns = time_ns;
+	else
+		r->attributes->begin_ns = time_ns;
+}
+
 static bool field_is_shown(const struct nvtx_field *f)
 {
 	return !(f->flags & (NVTX_ENTRY_HIDE | NVTX_ENTRY_MESSAGE)) && f->type != NVTX_TYPE_COLOR &&
-	       f->type != NVTX_TYPE_CATEGORY;
+	       f->type != NVTX_TYPE_CATEGORY && !field_is_time(f);
 }
 
 /* Runs through the fields; those that are not shown go into a text that nobody reads. */
@@ -223,6 +241,7 @@ static void render_fields(struct rendering *r, const struct nvtx_schema *s, stru
 		if (f->flags & NVTX_ENTRY_MESSAGE)
 			message_take(r, f, rest, &lengths);
 		attributes_take(r, f, rest);
+		time_take(r, f, rest);
 		r->text = field_is_shown(f) ? seen : &unseen;
 		if (!first)
 			cuprobe_nvtx_text_put(r->text, ", ", 2);

@@ -17,6 +17,7 @@ struct nvtx_payload_attributes {
 	struct nvtx_text *message; /* takes a message given as text */
 	bool has_color, has_category;
 	__u32 color, category;
+	__u64 begin_ns, end_ns; /* when it was, if it is over; of a mark only the first */
 };
 
 /* Writes `{name: value, …}` for each payload; fields that are hidden or the message are left out.

@@ -26,7 +26,8 @@ struct nvtx_source {
 	__u8 payload_type;
 	bool message_cut;
 	__u32 domain;
-	__u64 time_ns; /* 0: now */
+	__u64 time_ns;		/* 0: now */
+	__u64 begin_ns, end_ns; /* what an extended payload says of an event that is over */
 	__u64 range;
 	__u32 category, color;
 	__u32 message_id;

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "src/inject/nvtx_abi.h"
+#include "src/inject/nvtx_time.h"
 
 #define SCHEMAS 4096u
 #define FIELDS_MOST 256u
@@ -84,11 +85,13 @@ static __u64 schema_add(__u32 domain, const struct nvtx_schema_attributes *a)
 	for (size_t i = 0; i < a->entry_count; i++) {
 		const struct nvtx_schema_entry *e = &a->entries[i];
 
-		s->fields[i] = (struct nvtx_field){.flags = e->flags,
-						   .type = e->type,
-						   .detail = e->detail,
-						   .offset = e->offset,
-						   .name = store_name(e->name)};
+		s->fields[i] =
+			(struct nvtx_field){.flags = e->flags,
+					    .type = e->type,
+					    .detail = e->detail,
+					    .offset = e->offset,
+					    .name = store_name(e->name),
+					    .timed = cuprobe_nvtx_time_is_known(e->semantics)};
 	}
 	return schema_publish(s, a->fields & NVTX_SCHEMA_ID ? a->id : 0);
 }

@@ -18,6 +18,7 @@ struct nvtx_field {
 	const char *name;		   /* NULL: none. Of an enumeration its word */
 	__u64 value;			   /* of the word */
 	bool is_flag;
+	bool timed; /* of a time: its clock is known */
 };
 
 struct nvtx_schema {

@@ -54,8 +54,7 @@ void cuprobe_nvtx_time_pump(void)
 		return;
 	said = true;
 	cuprobe_notice_message(
-		CUPROBE_WARNING, 0,
-		"of counters, those with times of nvtxTimestampGet() or CLOCK_MONOTONIC are",
-		"NVTX events that the program hands in after they happened are not taken: "
-		"they count as lost");
+		CUPROBE_WARNING, 0, "give them times of nvtxTimestampGet() or CLOCK_MONOTONIC",
+		"NVTX events that the program handed in later count as lost, because "
+		"it is not known when they were");
 }

@@ -111,9 +111,21 @@ END
 if [ -x "$clients/nvtx_counters" ]; then
 	same counters.expected "counters" "$clients/nvtx_counters"
 	chrome '"C".*"tokens \[counted\]".*{"value":-42}' '"C".*"traffic.rate \[counted\]".*{"value":1.5}'
+fi
+
+cat >deferred.expected <<'END'
+start: first nvtx_domain=deferred nvtx_payload={bytes: 1}
+end:  nvtx_domain=deferred
+start: first nvtx_domain=deferred nvtx_payload={bytes: 1}
+end:  nvtx_domain=deferred
+start: second nvtx_domain=deferred nvtx_payload={bytes: 2}
+end:  nvtx_domain=deferred
+END
+if [ -x "$clients/nvtx_deferred" ]; then
+	same deferred.expected "deferred events" "$clients/nvtx_deferred"
 	"$cuprobe" report run.cup >report.txt
-	grep -q "hands in after they happened" report.txt ||
-		{ cat report.txt; fail "deferred events are not spoken of"; }
+	grep -q "not known when they were" report.txt ||
+		{ cat report.txt; fail "the event that was lost is not spoken of"; }
 fi
 
 # From here on with what PyPI has.

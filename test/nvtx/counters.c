@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters, alone and in groups, now and in batches, and deferred events, which have no place. */
+/* Counters, alone and in groups, now and in batches. */
 #include <time.h>
 
 #include <nvtx3/nvToolsExtCounters.h>
@@ -69,7 +69,6 @@ int main(void)
 	uint64_t tokens = counter(domain, "tokens", NVTX_PAYLOAD_ENTRY_TYPE_INT64);
 	uint64_t loss = counter(domain, "loss", NVTX_PAYLOAD_ENTRY_TYPE_DOUBLE);
 	const struct traffic t = {7, 1.5};
-	const nvtxPayloadData_t deferred = {NVTX_TYPE_PAYLOAD_SCHEMA_RAW, sizeof(t), &t};
 
 	nvtxCounterSampleInt64(domain, tokens, -42);
 	nvtxCounterSampleFloat64(domain, loss, 0.25);
@@ -77,6 +76,5 @@ int main(void)
 			  sizeof(t));
 	nvtxCounterSampleNoValue(domain, tokens, NVTX_COUNTER_SAMPLE_UNAVAILABLE);
 	batch(domain, tokens);
-	nvtxEventSubmit(domain, &deferred, 1);
 	return 0;
 }

@@ -199,6 +199,23 @@ static void an_end_that_arrives_before_its_start_is_joined(void **state)
 	assert_int_equal(nvtx_ranges_counts(w->ranges).ends_without_start, 0);
 }
 
+static void a_range_that_comes_too_late_has_gpu_work_that_is_not_known(void **state)
+{
+	struct world *w = *state;
+
+	nvtx(w, CUPROBE_NVTX_MARK, 1, 1000, 0, 0);
+	w->fired_ns = T0 + 3 * SECOND;
+	nvtx(w, CUPROBE_NVTX_MARK, 1, 3 * SECOND, 0, 0);
+	range(w, CUPROBE_NVTX_START, 1, 10, 7);
+	range(w, CUPROBE_NVTX_END, 1, 20, 7);
+	finish(w);
+	assert_int_equal(w->count, 1);
+	assert_int_equal(find(w, 7)->start_ns, T0 + 10);
+	assert_int_equal(find(w, 7)->end_ns, T0 + 20);
+	assert_int_equal(w->marks, 2);
+	assert_false(find(w, 7)->gpu_known);
+}
+
 static void an_acquisition_ends_with_what_became_of_it(void **state)
 {
 	struct world *w = *state;
@@ -480,6 +497,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pushes_end_with_their_pops),
 		TEST(an_end_that_arrives_before_its_start_is_joined),
+		TEST(a_range_that_comes_too_late_has_gpu_work_that_is_not_known),
 		TEST(an_acquisition_ends_with_what_became_of_it),
 		TEST(an_acquisition_that_was_given_up_ends_with_the_next),
 		TEST(what_has_no_beginning_is_counted_and_not_shown),

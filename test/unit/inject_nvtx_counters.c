@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters of NVTX inside the library, and what is handed in with times of its own. */
+/* Counters of NVTX inside the library. */
 #include "test/unit/nvtx_client.h"
 
 #include "src/inject/clock.h"
@@ -16,8 +16,6 @@ typedef void (*batch_fn)(void *, const struct nvtx_counter_batch *);
 typedef uint64_t (*schema_fn)(void *, const struct nvtx_schema_attributes *);
 typedef uint64_t (*time_domain_fn)(void *, const struct nvtx_time_attributes *);
 typedef int64_t (*timestamp_fn)(void);
-typedef void (*submit_fn)(void *, const struct nvtx_payload *, size_t);
-typedef void (*submit_batch_fn)(void *, const struct nvtx_event_batch *);
 
 static struct nvtx_semantics_time semantics = {
 	.head = {.bytes = sizeof(semantics), .id = NVTX_SEMANTICS_TIME, .version = 1},
@@ -243,24 +241,11 @@ static void domains_of_known_clocks_can_be_made(void **state)
 	assert_int_equal(make(NULL, &a), NVTX_TIME_NONE);
 }
 
-static void events_that_are_handed_in_are_counted(void **state)
-{
-	const struct nvtx_payload p = {traffic_schema(), sizeof(struct traffic), NULL};
-	const struct nvtx_event_batch b = {.schema = p.schema, .bytes = 5 * sizeof(struct traffic)};
-	__u64 lost_before = lost();
-
-	(void)state;
-	((submit_fn)payload[NVTX_SLOT_EVENT_SUBMIT])(NULL, &p, 1);
-	((submit_batch_fn)payload[NVTX_SLOT_EVENT_BATCH])(NULL, &b);
-	assert_int_equal(lost(), lost_before + 6);
-}
-
 static void slots_are_empty_while_dormant(void **state)
 {
 	(void)state;
 	assert_int_equal(slots[NVTX_COUNTERS_SAMPLE_INT64], NVTX_SLOT_DISABLED);
 	assert_int_equal(slots[NVTX_COUNTERS_BATCH], NVTX_SLOT_DISABLED);
-	assert_int_equal(payload[NVTX_SLOT_EVENT_BATCH], NVTX_SLOT_DISABLED);
 	assert_true(slots[NVTX_COUNTERS_REGISTER] > NVTX_SLOT_DISABLED);
 }
 
@@ -282,7 +267,6 @@ int main(void)
 		IN_SESSION(batches_of_other_clocks_are_counted),
 		IN_SESSION(batches_with_wrong_times_are_counted),
 		IN_SESSION(domains_of_known_clocks_can_be_made),
-		IN_SESSION(events_that_are_handed_in_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, counters_begin, NULL);
