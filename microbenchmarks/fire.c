@@ -36,15 +36,7 @@ static void records(__u64 first, __u32 count)
 	for (__u64 i = first; i < first + count; i++) {
 		struct cuprobe_memset *r = cuprobe_batch_add(CUPROBE_PROBE_memset);
 
-		*r = (struct cuprobe_memset){
-			.start_ns = i,
-			.end_ns = i + 1000,
-			.bytes = 4096,
-			.context = 1,
-			.stream = 7,
-			.correlation = (__u32)i,
-			.memory_kind = 3,
-		};
+		*r = fire_record(i);
 	}
 }
 

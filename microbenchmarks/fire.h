@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include <linux/types.h>
+#include "cuprobe/abi.h"
 
 struct fire {
 	bool (*wanted)(void);			   /* is somebody attached to the probe memset? */
@@ -17,6 +17,20 @@ struct fire {
 	__u64 (*fired)(void);			      /* records so far */
 	void (*raw)(const void *data, __u32 records); /* one firing of the probe memset */
 };
+
+/* The record of number `i`. */
+static inline struct cuprobe_memset fire_record(__u64 i)
+{
+	return (struct cuprobe_memset){
+		.start_ns = i,
+		.end_ns = i + 1000,
+		.bytes = 4096,
+		.context = 1,
+		.stream = 7,
+		.correlation = (__u32)i,
+		.memory_kind = 3,
+	};
+}
 
 /* The library beside this program; NULL when that is not known. */
 const char *fire_path(void);

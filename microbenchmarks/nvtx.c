@@ -36,14 +36,6 @@ static int batch_received(void *arg, const struct cuprobe_batch_header *h, const
 	return 0;
 }
 
-static int process_seen(void *arg, pid_t pid, __u64 start_ns)
-{
-	(void)arg;
-	(void)pid;
-	(void)start_ns;
-	return 0;
-}
-
 /* `name` beside the program, or one of two places for the library. */
 static void beside(char path[PATH_MAX], const char *name)
 {
@@ -140,7 +132,7 @@ int main(int argc, char **argv)
 {
 	size_t reps = (size_t)bench_option(argc, argv, "--reps", 20);
 	const struct nvtx_client *bare, *ours;
-	struct session_handler handler = {.batch = batch_received, .process = process_seen};
+	struct session_handler handler = {.batch = batch_received};
 	pid_t self = getpid();
 	struct session_opts opts = {
 		.probes = 1u << CUPROBE_PROBE_nvtx, .pids = &self, .pid_count = 1};

@@ -27,14 +27,6 @@ static int batch_received(void *arg, const struct cuprobe_batch_header *h, const
 	return 0;
 }
 
-static int process_seen(void *arg, pid_t pid, __u64 start_ns)
-{
-	(void)arg;
-	(void)pid;
-	(void)start_ns;
-	return 0;
-}
-
 static double time_fire(const struct fire *fire, __u32 records, __u32 times)
 {
 	__u64 start = bench_clock_ns(CLOCK_MONOTONIC);
@@ -86,7 +78,7 @@ int main(int argc, char **argv)
 {
 	size_t reps = (size_t)bench_option(argc, argv, "--reps", 20);
 	const struct fire *fire = fire_load();
-	struct session_handler handler = {.batch = batch_received, .process = process_seen};
+	struct session_handler handler = {.batch = batch_received};
 	pid_t self = getpid();
 	struct session_opts opts = {
 		.probes = 1u << CUPROBE_PROBE_memset, .pids = &self, .pid_count = 1};

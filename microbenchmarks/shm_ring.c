@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "microbenchmarks/fire.h"
+
 struct shm_ring *shm_ring_open(void)
 {
 	struct shm_ring *ring = mmap(NULL, sizeof(*ring), PROT_READ | PROT_WRITE,
@@ -25,17 +27,8 @@ void shm_ring_write(struct shm_ring *ring, __u64 first, __u32 count)
 		ring->lost += count;
 		return;
 	}
-	for (__u64 i = first; i < first + count; i++) {
-		ring->records[head++ % SHM_RING_RECORDS] = (struct cuprobe_memset){
-			.start_ns = i,
-			.end_ns = i + 1000,
-			.bytes = 4096,
-			.context = 1,
-			.stream = 7,
-			.correlation = (__u32)i,
-			.memory_kind = 3,
-		};
-	}
+	for (__u64 i = first; i < first + count; i++)
+		ring->records[head++ % SHM_RING_RECORDS] = fire_record(i);
 	atomic_store_explicit(&ring->head, head, memory_order_release);
 }
 

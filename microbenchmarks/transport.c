@@ -132,14 +132,6 @@ static int batch_received(void *arg, const struct cuprobe_batch_header *h, const
 	return 0;
 }
 
-static int process_seen(void *arg, pid_t pid, __u64 start_ns)
-{
-	(void)arg;
-	(void)pid;
-	(void)start_ns;
-	return 0;
-}
-
 static int way_read(struct way *w)
 {
 	if (w->session)
@@ -230,7 +222,7 @@ static int way_open_session(struct way *w)
 				    .library = fire_path(),
 				    .ring_bytes = (__u32)w->settings->ring_bytes};
 	struct session_handler handler = {
-		.batch = batch_received, .process = process_seen, .arg = w};
+		.batch = batch_received, .arg = w};
 	char why[512] = "";
 	int err = session_open(&w->session, &opts, &handler, why, sizeof(why));
 

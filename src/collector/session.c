@@ -124,7 +124,7 @@ static int session_deliver(struct session *s, const struct cuprobe_batch_header 
 	if (!sender)
 		return -ENOMEM;
 	/* Whoever announces itself from the first record on has just begun. */
-	if (fresh || (h->probe == CUPROBE_PROBE_info && !h->seq))
+	if (s->handler.process && (fresh || (h->probe == CUPROBE_PROBE_info && !h->seq)))
 		err = s->handler.process(s->handler.arg, sender->pid, sender->start_ns);
 	if (h->probe == CUPROBE_PROBE_status)
 		sender_status(sender, h, data, s->detached_ns);

@@ -42,7 +42,7 @@ struct session_handler {
 	int (*batch)(void *arg, const struct cuprobe_batch_header *h, const void *data);
 	/*
 	 * A process fired for the first time, or for the first time since it executed another
-	 * program: describe it now, while it lives. Comes before the batch.
+	 * program: describe it now, while it lives. Comes before the batch; may be NULL.
 	 */
 	int (*process)(void *arg, pid_t pid, __u64 start_ns);
 	/* Something that the user should know, one line; may be NULL. */
