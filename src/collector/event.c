@@ -86,6 +86,35 @@ bool event_times(const struct event *e, __u64 *ret_start_ns, __u64 *ret_end_ns)
 	}
 }
 
+void event_work(const struct event *e, struct event_work *ret)
+{
+#define WORK(record, node)                                                                         \
+	(struct event_work)                                                                        \
+	{                                                                                          \
+		.start_ns = (record)->start_ns, .end_ns = (record)->end_ns, .graph_node_id = node, \
+		.device = (record)->device, .context = (record)->context,                          \
+		.stream = (record)->stream, .correlation = (record)->correlation                   \
+	}
+	switch (e->probe) {
+	case CUPROBE_PROBE_kernel:
+		*ret = WORK(e->kernel, e->kernel->graph_node_id);
+		break;
+	case CUPROBE_PROBE_graph:
+		*ret = WORK(e->graph, 0);
+		break;
+	case CUPROBE_PROBE_memcpy:
+		*ret = WORK(e->memcpy, e->memcpy->graph_node_id);
+		break;
+	case CUPROBE_PROBE_memset:
+		*ret = WORK(e->memset, e->memset->graph_node_id);
+		break;
+	default:
+		*ret = (struct event_work){0};
+		break;
+	}
+#undef WORK
+}
+
 bool probe_is_told_again(unsigned int probe)
 {
 	return probe == CUPROBE_PROBE_string || probe == CUPROBE_PROBE_info ||

@@ -43,6 +43,16 @@ struct event {
 /* Start and end on CLOCK_MONOTONIC; false for records that have none. */
 bool event_times(const struct event *e, __u64 *ret_start_ns, __u64 *ret_end_ns);
 
+/* When and where work ran on a GPU, and the call that it comes from. */
+struct event_work {
+	__u64 start_ns, end_ns;
+	__u64 graph_node_id; /* 0: no node of a graph, or a graph as a whole */
+	__u32 device, context, stream, correlation;
+};
+
+/* Of a kernel, graph, memcpy or memset; zeroes for other records. */
+void event_work(const struct event *e, struct event_work *ret);
+
 /* Records of the probe are definitions and messages, which come again and again. */
 bool probe_is_told_again(unsigned int probe);
 

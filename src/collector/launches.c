@@ -186,36 +186,6 @@ int launches_launch(struct launches *l, const struct event *e)
 	return origin_read(e, &launch->origin);
 }
 
-__u32 event_correlation(const struct event *e)
-{
-	switch (e->probe) {
-	case CUPROBE_PROBE_kernel:
-		return e->kernel->correlation;
-	case CUPROBE_PROBE_graph:
-		return e->graph->correlation;
-	case CUPROBE_PROBE_memcpy:
-		return e->memcpy->correlation;
-	case CUPROBE_PROBE_memset:
-		return e->memset->correlation;
-	default:
-		return 0;
-	}
-}
-
-__u64 event_graph_node(const struct event *e)
-{
-	switch (e->probe) {
-	case CUPROBE_PROBE_kernel:
-		return e->kernel->graph_node_id;
-	case CUPROBE_PROBE_memcpy:
-		return e->memcpy->graph_node_id;
-	case CUPROBE_PROBE_memset:
-		return e->memset->graph_node_id;
-	default:
-		return 0;
-	}
-}
-
 /* The item of this work and origin. */
 static struct item *item_get(struct launch *launch, struct work *work,
 			     const struct launch_origin *origin)
@@ -243,24 +213,25 @@ static struct item *item_get(struct launch *launch, struct work *work,
 int launches_work(struct launches *l, const struct event *e, struct work *work)
 {
 	static const struct launch_origin unknown;
-	__u32 correlation = event_correlation(e);
-	__u64 node = l->capture ? event_graph_node(e) : 0, start_ns, end_ns;
+	struct launch_origin *origin = NULL;
 	struct launch *launch;
+	struct event_work w;
 	struct item *item;
 	int err;
 
-	event_times(e, &start_ns, &end_ns);
-	if (!correlation)
-		return l->handler.work(l->handler.arg, &unknown, NULL, work, end_ns - start_ns, 1,
-				       CUPROBE_LAUNCH_WEIGHT_ONE);
-	err = launch_get(l, e->process, correlation, &launch);
+	event_work(e, &w);
+	if (!w.correlation)
+		return l->handler.work(l->handler.arg, &unknown, NULL, work, w.end_ns - w.start_ns,
+				       1, CUPROBE_LAUNCH_WEIGHT_ONE);
+	err = launch_get(l, e->process, w.correlation, &launch);
 	if (err)
 		return err;
-	item = item_get(launch, work,
-			node ? map_find(&l->nodes, node_key(e->process, node)) : NULL);
+	if (l->capture && w.graph_node_id)
+		origin = map_find(&l->nodes, node_key(e->process, w.graph_node_id));
+	item = item_get(launch, work, origin);
 	if (!item)
 		return -ENOMEM;
-	item->gpu_ns += end_ns - start_ns;
+	item->gpu_ns += w.end_ns - w.start_ns;
 	item->count++;
 	return 0;
 }

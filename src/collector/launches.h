@@ -49,8 +49,4 @@ void launches_set_range(struct launches *l, const struct process *p, __u32 corre
 /* Tells of all that is held. */
 int launches_finish(struct launches *l);
 
-/* What a record of GPU work says of its launch. */
-__u32 event_correlation(const struct event *e);
-__u64 event_graph_node(const struct event *e);
-
 #endif

@@ -15,30 +15,22 @@
 /* What the record says, but for times and ids that differ from one execution to the next. */
 static struct work work_of(const struct event *e)
 {
+	struct event_work at;
 	struct work w = {.process = e->process, .image = e->process->image, .probe = e->probe};
 
-#define PLACE(record)                                                                              \
-	w.device = (record)->device, w.context = (record)->context, w.stream = (record)->stream
-	switch (e->probe) {
-	case CUPROBE_PROBE_kernel:
-		PLACE(e->kernel);
+	event_work(e, &at);
+	w.device = at.device;
+	w.context = at.context;
+	w.stream = at.stream;
+	if (e->probe == CUPROBE_PROBE_kernel)
 		w.name_id = e->kernel->name;
-		break;
-	case CUPROBE_PROBE_graph:
-		PLACE(e->graph);
+	else if (e->probe == CUPROBE_PROBE_graph)
 		w.key = e->graph->graph_id;
-		break;
-	case CUPROBE_PROBE_memcpy:
-		PLACE(e->memcpy);
+	else if (e->probe == CUPROBE_PROBE_memcpy)
 		w.key = (__u64)e->memcpy->copy_kind << 16 | (__u64)e->memcpy->src_kind << 8 |
 			e->memcpy->dst_kind;
-		break;
-	default:
-		PLACE(e->memset);
+	else
 		w.key = e->memset->memory_kind;
-		break;
-	}
-#undef PLACE
 	return w;
 }
 

@@ -103,27 +103,21 @@ static char *put_shape_again(struct sink *s, char *p, const struct event *e)
 	return put_bytes(p, shape->text, shape->bytes);
 }
 
-/* When and where something ran, and the call that it is of. */
 struct gpu_slice {
-	__u64 start_ns, end_ns;
-	__u32 device, context, stream, correlation;
+	struct event_work work;
 	const struct lane *lane;
 };
 
-#define GPU_SLICE(record)                                                                          \
-	{                                                                                          \
-		.start_ns = (record)->start_ns, .end_ns = (record)->end_ns,                        \
-		.device = (record)->device, .context = (record)->context,                          \
-		.stream = (record)->stream, .correlation = (record)->correlation                   \
-	}
-
 /* Up to the first argument; NULL without memory. `name` is escaped. */
-static char *slice_begin(struct sink *s, struct gpu_slice *g, struct process *process,
+static char *slice_begin(struct sink *s, struct gpu_slice *g, const struct event *e,
 			 const char *category, const char *name, size_t bytes)
 {
-	g->lane = lanes_slice(s->lanes, process, LANE_STREAM, g->device, g->context, g->stream,
-			      g->start_ns, g->end_ns);
-	return g->lane ? chrome_slice(s, category, g->lane, g->start_ns, g->end_ns, name, bytes)
+	const struct event_work *w = &g->work;
+
+	event_work(e, &g->work);
+	g->lane = lanes_slice(s->lanes, e->process, LANE_STREAM, w->device, w->context, w->stream,
+			      w->start_ns, w->end_ns);
+	return g->lane ? chrome_slice(s, category, g->lane, w->start_ns, w->end_ns, name, bytes)
 		       : NULL;
 }
 
@@ -134,26 +128,26 @@ static char *slice_begin_named(struct sink *s, struct gpu_slice *g, const struct
 	struct event_name name;
 
 	event_name(&name, e, false);
-	return slice_begin(s, g, e->process, category, name.text, name.bytes);
+	return slice_begin(s, g, e, category, name.text, name.bytes);
 }
 
 static int slice_end(struct sink *s, char *p, const struct gpu_slice *g)
 {
 	chrome_end(s, p);
-	chrome_flow_end(s, g->lane, g->start_ns, g->correlation);
+	chrome_flow_end(s, g->lane, g->work.start_ns, g->work.correlation);
 	return s->out->err;
 }
 
-static char *put_place(char *p, const struct gpu_slice *g)
+static char *put_place(char *p, const struct event_work *w)
 {
 	p = PUT(p, "\"device\":");
-	p = put_u64(p, g->device);
+	p = put_u64(p, w->device);
 	p = PUT(p, ",\"context\":");
-	p = put_u64(p, g->context);
+	p = put_u64(p, w->context);
 	p = PUT(p, ",\"stream\":");
-	p = put_u64(p, g->stream);
+	p = put_u64(p, w->stream);
 	p = PUT(p, ",\"correlation\":");
-	p = put_u64(p, g->correlation);
+	p = put_u64(p, w->correlation);
 	*p++ = ',';
 	return p;
 }
@@ -189,15 +183,15 @@ int chrome_kernel(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_kernel *k = e->kernel;
 	const struct chrome_name *name = chrome_kernel_name(s, e->process, k->name);
-	struct gpu_slice g = GPU_SLICE(k);
-	char *p = name ? slice_begin(s, &g, e->process, "kernel", name->text, name->bytes) : NULL;
+	struct gpu_slice g;
+	char *p = name ? slice_begin(s, &g, e, "kernel", name->text, name->bytes) : NULL;
 
 	if (!p)
 		return -ENOMEM;
 	p = PUT(p, "\"queued\":");
 	p = put_u64(p, k->queued_ns > s->base_ns ? k->queued_ns - s->base_ns : 0);
 	*p++ = ',';
-	p = put_place(p, &g);
+	p = put_place(p, &g.work);
 	p = put_shape_again(s, p, e);
 	if (k->priority != CUPROBE_NO_PRIORITY) {
 		p = PUT(p, "\"priority\":");
@@ -210,12 +204,12 @@ int chrome_kernel(struct sink *s, const struct event *e)
 
 int chrome_graph(struct sink *s, const struct event *e)
 {
-	struct gpu_slice g = GPU_SLICE(e->graph);
+	struct gpu_slice g;
 	char *p = slice_begin_named(s, &g, e, "kernel");
 
 	if (!p)
 		return -ENOMEM;
-	p = put_place(p, &g);
+	p = put_place(p, &g.work);
 	p = PUT(p, "\"graph id\":");
 	p = put_u64(p, e->graph->graph_id);
 	p = PUT(p, ",\"graph exec id\":");
@@ -246,13 +240,13 @@ static char *put_peers(char *p, const struct cuprobe_memcpy *m)
 int chrome_memcpy(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_memcpy *m = e->memcpy;
-	struct gpu_slice g = GPU_SLICE(m);
+	struct gpu_slice g;
 	char *p = slice_begin_named(s, &g, e, "gpu_memcpy");
 
 	if (!p)
 		return -ENOMEM;
 	p = put_peers(p, m);
-	p = put_place(p, &g);
+	p = put_place(p, &g.work);
 	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
 	p = put_graph_node(p, m->graph_id, m->graph_node_id, m->channel, m->channel_type);
 	return slice_end(s, p, &g);
@@ -261,12 +255,12 @@ int chrome_memcpy(struct sink *s, const struct event *e)
 int chrome_memset(struct sink *s, const struct event *e)
 {
 	const struct cuprobe_memset *m = e->memset;
-	struct gpu_slice g = GPU_SLICE(m);
+	struct gpu_slice g;
 	char *p = slice_begin_named(s, &g, e, "gpu_memset");
 
 	if (!p)
 		return -ENOMEM;
-	p = put_place(p, &g);
+	p = put_place(p, &g.work);
 	p = put_bandwidth(p, m->bytes, m->end_ns - m->start_ns);
 	p = put_graph_node(p, m->graph_id, m->graph_node_id, m->channel, m->channel_type);
 	return slice_end(s, p, &g);
