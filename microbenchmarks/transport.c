@@ -221,8 +221,7 @@ static int way_open_session(struct way *w)
 				    .command = w->arguments ? way_command(w) : NULL,
 				    .library = fire_path(),
 				    .ring_bytes = (__u32)w->settings->ring_bytes};
-	struct session_handler handler = {
-		.batch = batch_received, .arg = w};
+	struct session_handler handler = {.batch = batch_received, .arg = w};
 	char why[512] = "";
 	int err = session_open(&w->session, &opts, &handler, why, sizeof(why));
 

@@ -8,6 +8,7 @@
 #include "src/collector/map.h"
 #include "src/collector/model.h"
 #include "src/collector/names.h"
+#include "src/collector/nvtx_gpu.h"
 
 #define SLOT_NS 1048576ull /* items are sorted within that much time */
 #define SLOTS 16384u	   /* 17 s: more than JOIN_LAUNCH_NS */
@@ -66,45 +67,6 @@ struct nvtx_join {
 };
 
 static char is_no_launch, is_launch; /* values of the map */
-
-int nvtx_gpu_add(struct nvtx_gpu **list, const struct nvtx_gpu *from)
-{
-	struct nvtx_gpu *g = *list;
-
-	while (g && (g->stream != from->stream || g->context != from->context ||
-		     g->device != from->device))
-		g = g->next;
-	if (!g) {
-		g = malloc(sizeof(*g));
-		if (!g)
-			return -ENOMEM;
-		*g = *from;
-		g->next = *list;
-		*list = g;
-		return 0;
-	}
-	if (from->first_ns < g->first_ns)
-		g->first_ns = from->first_ns;
-	if (from->last_ns > g->last_ns)
-		g->last_ns = from->last_ns;
-	g->gpu_ns += from->gpu_ns;
-	g->kernel_ns += from->kernel_ns;
-	g->kernels += from->kernels;
-	g->graphs += from->graphs;
-	g->copies += from->copies;
-	g->memsets += from->memsets;
-	return 0;
-}
-
-void nvtx_gpu_free(struct nvtx_gpu *list)
-{
-	struct nvtx_gpu *next;
-
-	for (; list; list = next) {
-		next = list->next;
-		free(list);
-	}
-}
 
 int nvtx_join_open(struct nvtx_join **ret, const struct nvtx_join_handler *handler)
 {
@@ -448,21 +410,6 @@ static int join_api(struct nvtx_join *j, const struct event *e)
 	return item_hold(j, item);
 }
 
-/* A graph's work comes in many records, so one of them is no sign that all have come. */
-static bool work_is_whole(const struct event *e)
-{
-	switch (e->probe) {
-	case CUPROBE_PROBE_kernel:
-		return !e->kernel->graph_node_id;
-	case CUPROBE_PROBE_memcpy:
-		return !e->memcpy->graph_node_id;
-	case CUPROBE_PROBE_memset:
-		return !e->memset->graph_node_id;
-	default:
-		return true;
-	}
-}
-
 static void launch_settle(struct nvtx_join *j, struct item *item)
 {
 	__u64 number = item->time_ns / SLOT_NS;
@@ -474,59 +421,29 @@ static void launch_settle(struct nvtx_join *j, struct item *item)
 		j->slots[number % SLOTS].unsettled--;
 }
 
-static int join_work(struct nvtx_join *j, const struct event *e, __u32 correlation,
-		     const struct nvtx_gpu *gpu)
+static int join_work(struct nvtx_join *j, const struct event *e)
 {
-	struct item *item = launch_find(j, e->process, correlation);
+	const struct nvtx_gpu gpu = nvtx_gpu_of(e);
+	struct event_work w;
+	struct item *item;
 
-	if (!correlation) {
+	event_work(e, &w);
+	if (!w.correlation) {
 		j->strays++;
 		return 0;
 	}
+	item = launch_find(j, e->process, w.correlation);
 	if (!item) {
-		item = launch_new(j, e->process, correlation);
+		item = launch_new(j, e->process, w.correlation);
 		if (!item)
 			return -ENOMEM;
 		item->launch.came_ns = e->fired_ns;
 		waiting_add(j, item);
 	}
-	if (work_is_whole(e))
+	/* A graph's work comes in many records, so one of them is no sign that all have come. */
+	if (!w.graph_node_id)
 		launch_settle(j, item);
-	return nvtx_gpu_add(&item->launch.gpu, gpu);
-}
-
-/* The place and times that all GPU records have. */
-#define GPU(record)                                                                                \
-	{                                                                                          \
-		.device = (record)->device, .context = (record)->context,                          \
-		.stream = (record)->stream, .first_ns = (record)->start_ns,                        \
-		.last_ns = (record)->end_ns, .gpu_ns = (record)->end_ns - (record)->start_ns       \
-	}
-
-static int join_gpu(struct nvtx_join *j, const struct event *e)
-{
-	struct nvtx_gpu gpu;
-
-	switch (e->probe) {
-	case CUPROBE_PROBE_kernel:
-		gpu = (struct nvtx_gpu)GPU(e->kernel);
-		gpu.kernels = 1;
-		gpu.kernel_ns = gpu.gpu_ns;
-		return join_work(j, e, e->kernel->correlation, &gpu);
-	case CUPROBE_PROBE_graph:
-		gpu = (struct nvtx_gpu)GPU(e->graph);
-		gpu.graphs = 1;
-		gpu.kernel_ns = gpu.gpu_ns;
-		return join_work(j, e, e->graph->correlation, &gpu);
-	case CUPROBE_PROBE_memcpy:
-		gpu = (struct nvtx_gpu)GPU(e->memcpy);
-		gpu.copies = 1;
-		return join_work(j, e, e->memcpy->correlation, &gpu);
-	default:
-		gpu = (struct nvtx_gpu)GPU(e->memset);
-		gpu.memsets = 1;
-		return join_work(j, e, e->memset->correlation, &gpu);
-	}
+	return nvtx_gpu_add(&item->launch.gpu, &gpu);
 }
 
 int nvtx_join_event(struct nvtx_join *j, const struct event *e)
@@ -544,7 +461,7 @@ int nvtx_join_event(struct nvtx_join *j, const struct event *e)
 	case CUPROBE_PROBE_graph:
 	case CUPROBE_PROBE_memcpy:
 	case CUPROBE_PROBE_memset:
-		err = join_gpu(j, e);
+		err = join_work(j, e);
 		break;
 	default:
 		return 0;

@@ -16,20 +16,7 @@
 #define JOIN_LAUNCH_NS 10000000000ull
 #define JOIN_MOST (1u << 18) /* 60 MB */
 
-/* What a launch, or all launches of a range, did on one stream. Times of the GPU. */
-struct nvtx_gpu {
-	struct nvtx_gpu *next;
-	__u32 device, context, stream;
-	__u64 first_ns, last_ns;
-	__u64 gpu_ns;	 /* sum of durations; work that overlaps counts twice */
-	__u64 kernel_ns; /* of kernels, and of graphs launched as a whole */
-	__u64 kernels, graphs, copies, memsets;
-};
-
-/* Adds `from` to the entry of its stream in `*list`. 0 or -ENOMEM. */
-int nvtx_gpu_add(struct nvtx_gpu **list, const struct nvtx_gpu *from);
-void nvtx_gpu_free(struct nvtx_gpu *list);
-
+struct nvtx_gpu;
 struct nvtx_join;
 
 /* Called in the order of times; each may return an error, which ends the work. */

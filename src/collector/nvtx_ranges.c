@@ -6,6 +6,7 @@
 
 #include "src/collector/map.h"
 #include "src/collector/model.h"
+#include "src/collector/nvtx_join.h"
 
 #define BUCKETS (1u << 16)
 

@@ -10,7 +10,7 @@
 #define CUPROBE_COLLECTOR_NVTX_RANGES_H
 
 #include "src/collector/event.h"
-#include "src/collector/nvtx_join.h"
+#include "src/collector/nvtx_gpu.h"
 
 #define RANGES_MOST (1u << 21)
 /*

@@ -36,7 +36,7 @@ struct kind {
 	bool on;
 	__u32 early_refusals;
 	__u64 retry_ns, retry_delay_ns;
-	bool told; /* that it cannot be switched on any more */
+	bool told;		  /* that it cannot be switched on any more */
 	CUptiResult refused_with; /* CUPTI_SUCCESS: nothing that has not been reported */
 };
 
@@ -161,8 +161,7 @@ static CUptiResult kind_enable(const struct kind *kind, bool cuda_up)
 /* Inside cuInit(), on another thread than this, CUPTI is not ready for every kind. */
 static void kind_refused(struct kind *kind, CUptiResult result)
 {
-	bool is_early =
-		result == CUPTI_ERROR_NOT_INITIALIZED || result == CUPTI_ERROR_NOT_READY;
+	bool is_early = result == CUPTI_ERROR_NOT_INITIALIZED || result == CUPTI_ERROR_NOT_READY;
 
 	if (is_early && ++kind->early_refusals < EARLY_REFUSALS)
 		return;

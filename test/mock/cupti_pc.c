@@ -58,8 +58,8 @@ static atomic_int sampled;   /* contexts */
 static atomic_int launching; /* threads that come with the driver's lock, and ask for this one */
 
 /*
- * With the lock. Who is launching now waits for it, with the driver's in hand, which this needs: the
- * real libraries stand still.
+ * With the lock. Who is launching now waits for it, with the driver's in hand, which this needs:
+ * the real libraries stand still.
  */
 static void driver_lock_exclusive(void)
 {
