@@ -4,6 +4,8 @@
 # headers of this toolkit and of CUDA 11.8, NVTX version 2, extended payloads, the Python package.
 # shellcheck source=test/e2e/common
 . "$(dirname "$0")/common"
+# shellcheck source=test/e2e/nvtx_late
+. "$(dirname "$0")/nvtx_late"
 unset CUDA_INJECTION64_PATH
 clients=$BUILD_DIR/test/nvtx
 library=$BUILD_DIR/src/inject/libcuprobe.so
@@ -11,13 +13,18 @@ here=$(dirname "$(realpath "$0")")/../nvtx
 [ -x "$clients/nvtx_client" ] || { echo "SKIP: there are no nvtx3 headers"; exit 77; }
 cd "$tmp" || exit 1
 
-# events COMMAND...: "kind: name and details" of each event, in any order
+# shown FILE: "kind: name and details" of each event in it, in any order
+shown() {
+	"$cuprobe" export -q -f text -o run.txt "$1" || fail "export"
+	sed -nE 's/ nvtx_range=[0-9]+//; s/^.* nvtx ([a-z ]*[a-z]) +0 ns  (.*)$/\1: \2/p' run.txt |
+		LC_ALL=C sort
+}
+
+# events COMMAND...: of those that it makes
 events() {
 	timeout 60 "$cuprobe" record -q --via=$via --library "$library" -o run.cup -- "$@" >run.out 2>run.err ||
 		{ cat run.out run.err; fail "$*"; }
-	"$cuprobe" export -q -f text -o run.txt run.cup || fail "export"
-	sed -nE 's/ nvtx_range=[0-9]+//; s/^.* nvtx ([a-z ]*[a-z]) +0 ns  (.*)$/\1: \2/p' run.txt |
-		LC_ALL=C sort
+	shown run.cup
 }
 
 # same EXPECTED-FILE WHAT COMMAND...
@@ -170,26 +177,7 @@ END
 same python.expected "Python" venv/bin/python "$here/client.py"
 
 # Attached when it has been running for a while: names that were registered before are known.
-mkfifo gate
-NVTX_INJECTION64_PATH=$library timeout 60 venv/bin/python "$here/client.py" wait <gate >ready &
-python=$!
-cleanup="kill $python 2>/dev/null"
-exec 3>gate
-until_line ready ready
-pid=$(pgrep -P "$python" || echo "$python")
-timeout 60 "$cuprobe" record -q -p "$pid" --kinds=nvtx -o late.cup 2>late.err &
-recorder=$!
-for _ in $(seq 100); do
-	"$cuprobe" list --json | grep -q "\"pid\":$pid,.*nvtx" && break
-	sleep 0.1
-done
-sleep 0.5
-echo >&3
-exec 3>&-
-wait $python || fail "Python failed"
-cleanup=:
-wait $recorder || { cat late.err; fail "recording late"; }
-"$cuprobe" export -q -f text -o run.txt late.cup
-sed -nE 's/ nvtx_range=[0-9]+//; s/^.* nvtx ([a-z ]*[a-z]) +0 ns  (.*)$/\1: \2/p' run.txt |
-	LC_ALL=C sort >found
+start_waiting env NVTX_INJECTION64_PATH="$library" venv/bin/python "$here/client.py" wait
+record_rest
+shown late.cup >found
 LC_ALL=C sort python.expected | diff - found || fail "attached late: not the events that it made"

@@ -3,6 +3,7 @@
 # NVTX events and names as the provider parcagpu gives them: each once, beside the native ones.
 . "$(dirname "$0")/../e2e/common"
 . "$(dirname "$0")/../e2e/simulator"
+. "$(dirname "$0")/../e2e/nvtx_late"
 . "$(dirname "$0")/common"
 client=$BUILD_DIR/test/nvtx/nvtx_client
 [ -x "$client" ] || { echo "SKIP: there are no nvtx3 headers"; exit 77; }
@@ -59,26 +60,10 @@ same start
 printf 'level %d\n' 0 1 1 0 -1 0 0 | diff levels - || fail "levels"
 
 # Consumers that come to a program that runs, with a recorder beside them.
-mkfifo gate
-timeout 60 "$client" wait <gate >ready &
-program=$!
-cleanup="$cleanup; kill $program 2>/dev/null"
-exec 3>gate
-until_line ready ready
+start_waiting "$client" wait
 sed -i '/^5 0 0 0 first$/d' expected
 consume late nvtx_event_batch nvtx_resource_name
-pid=$(pgrep -P $program || echo $program)
-timeout 60 "$cuprobe" record -q -p "$pid" --kinds=nvtx -o late.cup 2>late.err &
-recorder=$!
-for _ in $(seq 100); do
-	"$cuprobe" list --json | grep -q "\"pid\":$pid,.*nvtx" && break
-	sleep 0.1
-done
-sleep 0.5
-echo >&3
-exec 3>&-
-wait $program || fail "the client, late"
-wait $recorder || { cat late.err; fail "the recorder"; }
+record_rest
 sleep 0.2
 leave late
 same late
