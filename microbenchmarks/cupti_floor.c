@@ -120,7 +120,7 @@ static CUptiResult (*pc_enable)(CUpti_PCSamplingEnableParams *);
 
 /* The one subscriber's only callback: launches pass it by. */
 static void CUPTIAPI called(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId id,
-				     const void *data)
+			    const void *data)
 {
 	const CUpti_ResourceData *resource = data;
 	CUpti_PCSamplingEnableParams params = {.size = CUpti_PCSamplingEnableParamsSize};
@@ -155,8 +155,7 @@ static void launch_enable(void *cupti)
 {
 	callback_enable(cupti, CUPTI_CB_DOMAIN_RUNTIME_API,
 			CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000);
-	callback_enable(cupti, CUPTI_CB_DOMAIN_DRIVER_API,
-			CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+	callback_enable(cupti, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
 }
 
 static void kinds_enable(void *cupti, const char *wanted)
