@@ -49,6 +49,7 @@ GOALS = (
     ("loaded", "bare", "graph_per_s", 0.995),
     ("after", "bare", "graph_per_s", 0.995),
     ("graph", "bare", "graph_per_s", 0.99),
+    ("late-pc", "bare", "graph_per_s", 0.99),
     ("parca", "floor-parca", "launch_ns", 0.97),
     ("native", "late-kernel", "eager_per_s", 0.93),
     ("python", "late-kernel", "eager_per_s", 0.93),
@@ -251,7 +252,7 @@ class Bench:
 
     def llm_attached(self, server, number, mode):
         for cell, options in (("late-kernel", KERNEL), ("native", NATIVE), ("python", PYTHON),
-                              ("default", [])):
+                              ("late-pc", SAMPLED), ("default", [])):
             if cell in self.args.skip:
                 continue
             recorder = self.attach(server.process.pid, options)
@@ -292,9 +293,9 @@ class Bench:
 
     def run(self):
         start = time.monotonic()
-        share = 0.3 if self.args.llm else 0.5
+        share = 0.3 if self.args.llm else 1 / len(self.args.programs)
         servers = self.llm_start() if self.args.llm else None
-        for n, program in enumerate(("graph", "launch"), 1):
+        for n, program in enumerate(self.args.programs, 1):
             self.rounds(start + n * share * self.args.budget,
                         lambda number, p=program: self.cuda_round(p, number))
         if servers:
@@ -347,6 +348,9 @@ def main():
     parser.add_argument("--quick", action="store_true", help="2 rounds in about 2 minutes")
     parser.add_argument("--skip", type=lambda text: text.split(","), default=[],
                         metavar="CELL[,CELL]", help="leave these cells out")
+    parser.add_argument("--programs", type=lambda text: [p for p in text.split(",") if p],
+                        default=["graph", "launch"], metavar="PROGRAM[,PROGRAM]",
+                        help="CUDA programs to run; '' for none")
     parser.add_argument("--no-llm", dest="llm", action="store_false")
     parser.add_argument("--llm-seconds", type=float, default=1.0)
     parser.add_argument("--raw", default="bench-gpu.jsonl")

@@ -6,7 +6,7 @@
 #	test/gpu/all.sh [STEP...]	steps: doctor mix direct managed midway versions stalls llm
 #					stacks sampled bench; when asked for: cycles (PC sampling on
 #					and off 100 times), late (which calls make CUPTI attribute
-#					functions of before)
+#					functions of before, and what it attributes in PyTorch)
 #
 # CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (/tmp/cuprobe-gpu)
 # CUPTI_FOLDERS	folders with other versions of libcupti, for the step versions
@@ -158,14 +158,15 @@ run_versions()
 # Three kernels of known character: the hottest line and what they wait for; and in windows.
 run_stalls()
 {
-	local mode
+	local mode windows
 	for mode in continuous serialized; do
+		[ $mode = continuous ] && windows='' || windows=--windows
 		to=$scratch/stalls-$mode.out step "stalls-$mode.record" 60 env CUPROBE_PC_MODE=$mode \
 			CUPROBE_PC_WINDOW_MS=200 CUPROBE_PC_EVERY_MS=400 "$cuprobe" record --kinds=pc_sample \
 			-o "$scratch/stalls-$mode.cup" -- "$dist/bench/stalls" --seconds 8
 		to=$scratch/stalls-$mode.json step "stalls-$mode.report" 60 "$cuprobe" report --lines --json \
 			"$scratch/stalls-$mode.cup"
-		step "stalls-$mode.check" 20 python3 "$here/stalls_check.py" "$scratch/stalls-$mode.out" \
+		step "stalls-$mode.check" 20 python3 "$here/stalls_check.py" $windows "$scratch/stalls-$mode.out" \
 			"$scratch/stalls-$mode.json"
 		cp "$scratch/stalls-$mode.json" "$scratch/stalls-$mode.cup" "$out/"
 	done
@@ -185,6 +186,24 @@ run_late()
 	to=$out/late.txt step late 60 env \
 		LD_LIBRARY_PATH="/usr/local/cuda/extras/CUPTI/lib64:/usr/local/cuda/lib64" "$scratch/late"
 	cat "$out/late.txt"
+	for mode in eager graph; do
+		late_in_torch "$mode"
+	done
+}
+
+late_in_torch() # MODE
+{
+	local log=$scratch/late-$1.out pid
+	CUDA_INJECTION64_PATH=$dist/lib/libcuprobe.so timeout 90 python3 "$here/llm.py" --mode "$1" \
+		--seconds 12 >"$log" 2>&1 &
+	pid=$!
+	until grep -q ready "$log" || ! kill -0 $pid 2>/dev/null; do sleep 0.2; done
+	pid=$(sed -n 's/.*"pid": \([0-9]*\).*/\1/p' "$log" | head -1)
+	step "late-$1.record" 30 "$cuprobe" record --kinds=pc_sample -d 5 -o "$scratch/late-$1.cup" -p "$pid"
+	step "late-$1.report" 60 "$cuprobe" report --stalls "$scratch/late-$1.cup"
+	grep -vE '^ *[0-9]* +[0-9]* +[0-9]* ' "$logs/late-$1.report.log" | cut -c1-150 | head -14
+	wait
+	say "late-$1: the program said $(tail -1 "$log")"
 }
 
 # References first, side by side: two runs of the same work, and what is compared is counts.
@@ -233,6 +252,15 @@ run_stacks()
 # Samples beside measured times: a graph of kernels node by node, from the start.
 run_sampled()
 {
+	local llm="python3 $here/llm.py --mode graph --seconds 6"
+	# shellcheck disable=SC2086 # a command with its options
+	{
+		to=$scratch/price step sampled.bare 60 $llm && tail -1 "$scratch/price"
+		to=$scratch/price step sampled.floor 60 env FLOOR_KINDS=pc_sample \
+			CUDA_INJECTION64_PATH="$dist/bench/libcupti_floor.so" $llm && tail -1 "$scratch/price"
+		to=$scratch/price step sampled.price 60 "$cuprobe" record -q --kinds=pc_sample \
+			-o "$scratch/price.cup" -- $llm && tail -1 "$scratch/price"
+	} | tee "$out/sampled-price.txt"
 	to=$scratch/sampled.out step sampled.record 120 "$cuprobe" record --graphs=node \
 		--kinds=kernel,pc_sample -o "$scratch/sampled.cup" -- \
 		python3 "$here/llm.py" --mode graph --seconds 10
