@@ -15,6 +15,7 @@
 #include "src/inject/cupti_gate.h"
 #include "src/inject/cupti_kinds.h"
 #include "src/inject/cupti_pc_context.h"
+#include "src/inject/cupti_pc_period.h"
 #include "src/inject/env.h"
 #include "src/inject/guard.h"
 #include "src/inject/ledger.h"
@@ -31,8 +32,6 @@
 #define WINDOW_RETRY_NS (20 * MS)
 #define ROOM_PCS 2048u
 #define DRAIN_NS (100 * MS)
-#define PERIOD_LEAST 5u /* 2^5 cycles; CUPTI's limits */
-#define PERIOD_MOST 31u
 #define PERIOD_STEP 3u /* a restart for too many samples divides them by 2^3 */
 #define FAILURES 5     /* calls in a row until a context is set up anew */
 #define RESTARTS 3u    /* of a context, before it is given up */
@@ -91,40 +90,6 @@ static void refusal_report(const char *function, CUptiResult result)
 	cuprobe_notice_message(CUPROBE_ERROR, (int)result, cuprobe_kinds_remedy(result),
 			       "PC sampling is not to be had: %s: %s", function,
 			       cuprobe_cupti_result(result));
-}
-
-/* Multiprocessors times cycles a second. */
-static __u64 device_cycles(__u32 device)
-{
-	int (*attribute)(int *ret, int attribute, int device) =
-		cuprobe_driver_function("cuDeviceGetAttribute");
-	int multiprocessors = 0, khz = 0;
-
-	if (!attribute || attribute(&multiprocessors, 16, (int)device) ||
-	    attribute(&khz, 13, (int)device))
-		return 0;
-	return (__u64)multiprocessors * (__u64)khz * 1000;
-}
-
-/*
- * CUPTI takes one sample of each multiprocessor that is busy in a period, and keeps the period that
- * it began with. The shortest with which a GPU that has one of BUSY_PARTS busy keeps to the rate:
- * token by token a language model has fewer, and a GPU that is full gives that many times more,
- * which costs the GPU nothing that can be measured.
- */
-#define BUSY_PARTS 8
-
-static __u32 period_for(__u32 device)
-{
-	__u64 cycles = device_cycles(device) / BUSY_PARTS;
-	__u32 period = cuprobe_env.pc_period ? cuprobe_env.pc_period : PERIOD_LEAST;
-
-	if (!cuprobe_env.pc_period && !cycles)
-		return 0; /* CUPTI's own */
-	while (!cuprobe_env.pc_period && period < PERIOD_MOST &&
-	       cycles >> period > cuprobe_env.pc_rate)
-		period++;
-	return period + period_up < PERIOD_MOST ? period + period_up : PERIOD_MOST;
 }
 
 static struct cuprobe_pc_context *context_find(CUcontext handle)
@@ -197,7 +162,8 @@ static CUptiResult context_try(struct cuprobe_pc_context *c, const char **ret_fu
 	*ret_function = "launches that take long";
 	if (beside && !cuprobe_fence_close())
 		return CUPTI_ERROR_NOT_READY;
-	result = cuprobe_pc_context_enable(c, period_for(c->device), ret_function);
+	result =
+		cuprobe_pc_context_enable(c, cuprobe_pc_period(c->device, period_up), ret_function);
 	if (beside)
 		cuprobe_fence_open();
 	if (result == CUPTI_SUCCESS && !cuprobe_pc_room_make(&room, ROOM_PCS, c->reason_count))
