@@ -435,7 +435,7 @@ struct cuprobe_status_ledger {
 	__u64 fired;	 /* given to the probe */
 	__u64 discarded; /* made for a consumer that had left */
 	__u64 invalid;	 /* start or end missing, end < start, or outside the session */
-	__u64 lost;	 /* no room in the library: buffers or batches exhausted */
+	__u64 lost;	 /* no room: buffers or batches exhausted; of NVTX, no time or number */
 	__u64 pending;	 /* in a batch, not fired yet */
 	/* CUPTI's own figures, the same in each probe's ledger: */
 	__u64 cupti_dropped; /* cuptiActivityGetNumDroppedRecords, all kinds together */

@@ -138,13 +138,14 @@ static void batch_put(struct nvtx_entry *e, const struct nvtx_counter *c,
 		      const struct nvtx_counter_batch *batch)
 {
 	size_t samples = batch->bytes / c->bytes, refused = 0;
+	bool timed = batch_is_timed(c, batch);
 	__u64 now_ns = cuprobe_clock_now();
 
 	for (size_t i = 0; i < samples; i++) {
 		const char *sample = (const char *)batch->samples + i * c->bytes;
-		__u64 time_ns = batch_is_timed(c, batch) ? (__u64)batch->times[i] : ~0ull;
+		__u64 time_ns = timed ? (__u64)batch->times[i] : 0;
 
-		if (time_ns <= now_ns)
+		if (time_ns && time_ns <= now_ns)
 			sample_put(e, c, sample, c->bytes, time_ns);
 		else
 			refused += c->count + c->left_out;

@@ -11,7 +11,7 @@
 #else
 #define HAVE_PAYLOAD 0
 #endif
-#if __has_include(<nvtx3/nvToolsExtCounters.h>)
+#if __has_include(<nvtx3/nvToolsExtSemanticsTime.h>) /* came with what is deferred */
 #include <nvtx3/nvToolsExtCounters.h>
 #include <nvtx3/nvToolsExtSemanticsTime.h>
 #define HAVE_COUNTERS 1

@@ -169,20 +169,26 @@ static void what_has_no_value_is_nothing_or_zero(void **state)
 	assert_int_equal(events[1].payload_type, CUPROBE_NVTX_PAYLOAD_NONE);
 }
 
-/* Two samples, now and one nanosecond before; `late`: the second is not now but in the future. */
-static void batch(uint64_t id, __s64 late, size_t times)
+/* Two samples, 5 and 6. */
+static void submit(uint64_t id, const int64_t *times, size_t time_count)
 {
-	const __s64 values[] = {5, 6};
-	const __s64 now = ((timestamp_fn)payload[NVTX_SLOT_TIMESTAMP])();
-	const int64_t stamps[] = {now - 1, now + late};
+	static const __s64 values[] = {5, 6};
 	const struct nvtx_counter_batch b = {.counter = id,
 					     .samples = values,
 					     .bytes = sizeof(values),
-					     .times = stamps,
-					     .times_bytes = times * sizeof(stamps[0])};
+					     .times = times,
+					     .times_bytes = time_count * sizeof(times[0])};
 
 	((batch_fn)slots[NVTX_COUNTERS_BATCH])(NULL, &b);
 	pump_all();
+}
+
+/* One nanosecond ago, and so long after now. */
+static void batch(uint64_t id, __s64 late, size_t time_count)
+{
+	const __s64 now = ((timestamp_fn)payload[NVTX_SLOT_TIMESTAMP])();
+
+	submit(id, (const int64_t[]){now - 1, now + late}, time_count);
 }
 
 static void batches_come_at_their_times(void **state)
@@ -225,6 +231,9 @@ static void batches_with_wrong_times_are_counted(void **state)
 	batch(id, 0, 1);
 	assert_int_equal(event_count, 1);
 	assert_int_equal(lost(), lost_before + 3);
+	submit(id, (const int64_t[]){0, -1}, 2); /* 0: what nvtxTimestampGet() says while dormant */
+	assert_int_equal(event_count, 1);
+	assert_int_equal(lost(), lost_before + 5);
 }
 
 static void domains_of_known_clocks_can_be_made(void **state)
