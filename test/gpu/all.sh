@@ -3,8 +3,8 @@
 # Everything that only a GPU can show, in about eight minutes. Needs root, an NVIDIA GPU and the
 # tree of `make dist`; PyTorch and transformers for the steps llm and bench.
 #
-#	test/gpu/all.sh [STEP...]	steps: doctor mix direct managed midway versions stalls llm
-#					stacks sampled bench; when asked for: cycles (PC sampling on
+#	test/gpu/all.sh [STEP...]	steps: doctor mix direct managed peer midway versions stalls
+#					llm nvtx stacks sampled bench; when asked for: cycles (PC sampling on
 #					and off 100 times), late (which calls make CUPTI attribute
 #					functions of before, and what it attributes in PyTorch)
 #
@@ -138,6 +138,21 @@ run_managed()
 	exported managed --whole
 	step managed.truth 20 python3 "$here/managed_check.py" "$scratch/managed.out" \
 		"$scratch/managed.report.json"
+}
+
+run_peer()
+{
+	[ "$(nvidia-smi -L | wc -l)" -gt 1 ] || { say "peer: SKIP needs two GPUs"; return; }
+	capture peer 60 node kernel,memcpy "$dist/bench/peer"
+	step peer.csv 20 "$cuprobe" export -f csv -o "$scratch/peer.csv" "$scratch/peer.cup"
+	step peer.truth 20 python3 "$here/peer_check.py" "$scratch/peer.out" "$scratch/peer.csv"
+}
+
+run_nvtx()
+{
+	capture nvtx 120 node kernel,api,nvtx python3 "$here/llm.py" --ranges
+	to=$scratch/nvtx.rows step nvtx.rows 60 "$cuprobe" report --nvtx --json "$scratch/nvtx.cup"
+	step nvtx.check 60 python3 "$here/nvtx_check.py" "$scratch/nvtx.rows" "$scratch/nvtx.json.gz"
 }
 
 run_midway()
@@ -281,13 +296,13 @@ run_bench()
 	cat "$logs/bench.log"
 }
 
-for program in mix managed stalls; do
+for program in mix managed peer stalls; do
 	[ ! -x "$dist/bench/$program" ] || continue
 	mkdir -p "$dist/bench"
 	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" \
 		-o "$dist/bench/$program" "$here/$program.cu" "$root/microbenchmarks/bench.c" || exit 2
 done
-for name in "${@:-doctor mix direct managed midway versions stalls llm stacks sampled bench}"; do
+for name in "${@:-doctor mix direct managed peer midway versions stalls llm nvtx stacks sampled bench}"; do
 	for one in $name; do
 		say "== $one (${SECONDS} s)"
 		"run_$one"

@@ -5,6 +5,7 @@
     llm.py --mode eager --passes 20                 run, print the rate as a JSON line
     llm.py --mode graph --passes 20 --profile T     the same under torch.profiler, Chrome trace in T
     llm.py --mode eager --seconds 10                pass after pass for that long
+    llm.py --ranges                                 NVTX ranges around the layers
     llm.py --serve                                  measure once for each line of standard input,
                                                     "LABEL eager|graph [profile]"
 
@@ -51,6 +52,15 @@ class Load:
         self.scratch = torch.zeros(65536, dtype=torch.uint8, device="cuda")
         self.cudart = cudart()
         self.graph = None
+
+    def name_layers(self):
+        """Puts an NVTX range around each layer, and one around all of it."""
+        layers = self.model.model.layers
+        named = [(self.model.model, "model")] + [(l, f"layer {n}") for n, l in enumerate(layers)]
+        for module, name in named:
+            module.register_forward_pre_hook(
+                lambda *_, name=name: torch.cuda.nvtx.range_push(name) and None)
+            module.register_forward_hook(lambda *_: torch.cuda.nvtx.range_pop() and None)
 
     def forward(self):
         logits = self.model(input_ids=self.ids, position_ids=self.positions,
@@ -167,10 +177,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=0)
     parser.add_argument("--profile", metavar="TRACE")
     parser.add_argument("--layers", type=int, default=28)
+    parser.add_argument("--ranges", action="store_true")
     parser.add_argument("--serve", action="store_true")
     args = parser.parse_args()
     with torch.no_grad():
         load = Load(args.layers)
+        if args.ranges:
+            load.name_layers()
         if args.serve:
             serve(load, args.seconds or 1.0)
         else:
