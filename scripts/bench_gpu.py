@@ -230,6 +230,8 @@ class Bench:
                 self.keep(cell, number, self.cuda_cell(program, cell))
             except (Failed, subprocess.TimeoutExpired) as e:
                 self.fault(cell, e)
+        if "loaded" in self.args.skip:
+            return
         try:
             self.cuda_lifetime(program, number)
         except Failed as e:

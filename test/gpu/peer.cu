@@ -36,7 +36,8 @@ int main(int argc, char **argv)
 			CUDA_CHECK(cudaStreamSynchronize(streams[device]));
 		}
 	}
-	printf("{\"kernels\":{\"0\":%u,\"1\":%u},\"copies\":{\"0>1\":[%u,%llu],\"1>0\":[%u,%llu]}}\n",
+	printf("{\"kernels\":{\"0\":%u,\"1\":%u},\"copies\":{\"0>1\":[%u,%llu],\"1>0\":[%u,%llu]}}"
+	       "\n",
 	       rounds, 2 * rounds, rounds, (unsigned long long)rounds * BYTES, rounds,
 	       (unsigned long long)rounds * (BYTES / 2));
 	return 0;
