@@ -29,15 +29,6 @@ some() {
 	[ "$(value report.json "len(it['$1'])")" != 0 ] || { cat out; fail "no $1"; }
 }
 
-# dormant: waits until the library is
-dormant() {
-	for _ in $(seq 100); do
-		tail -1 log | grep -q ": dormant" && return
-		sleep 0.05
-	done
-	fail "CUPTI is not given back: $(cat log)"
-}
-
 # released_ms: how long the last release took, by the log ("cuprobe[PID] SECONDS note: STATE ...")
 released_ms() {
 	awk '$4 ~ /^releasing/ { from = $2 } $4 ~ /^dormant/ { to = $2 }

@@ -7,15 +7,6 @@
 . "$(dirname "$0")/common"
 export PARCAGPU_RATE_LIMIT=1000000 PARCAGPU_GRAPH_RATE_LIMIT=1000000
 
-# dormant: waits until the library is
-dormant() {
-	for _ in $(seq 100); do
-		tail -1 log | grep -q ": dormant" && return
-		sleep 0.05
-	done
-	fail "CUPTI is not given back: $(cat log)"
-}
-
 for probe in activity_batch kernel_executed; do
 	consume lone $probe
 	run loop -n 500 --api=mixed
