@@ -7,13 +7,12 @@
 #include "src/inject/batch.h"
 #include "src/inject/memory.h"
 #include "src/inject/outlet.h"
+#include "src/inject/slots.h"
 
 static struct cuprobe_info *items; /* in the order in which they were first seen */
 static size_t items_capacity;
 static __u32 item_count;
-static __u32 *slots; /* open addressing: index of an item + 1, 0 is empty; at most half full */
-static size_t slots_capacity;
-static __u32 slot_mask;
+static struct cuprobe_slots slots; /* index of an item + 1 */
 static __u32 replay_next;
 static bool replaying;
 
@@ -49,40 +48,35 @@ static __u64 item_key(const struct cuprobe_info *item)
 	}
 }
 
+static __u32 key_hash(__u64 key)
+{
+	return (__u32)(key >> 32);
+}
+
 /* The slot of the thing with that key, or the empty one where it belongs. */
 static __u32 *slot_of(__u64 key)
 {
-	__u32 slot = (__u32)(key >> 32) & slot_mask;
+	__u32 slot = key_hash(key) & slots.mask;
 
-	while (slots[slot] && item_key(&items[slots[slot] - 1]) != key)
-		slot = (slot + 1) & slot_mask;
-	return &slots[slot];
+	while (slots.numbers[slot] && item_key(&items[slots.numbers[slot] - 1]) != key)
+		slot = (slot + 1) & slots.mask;
+	return &slots.numbers[slot];
 }
 
 static const struct cuprobe_info *item_find(__u64 key)
 {
-	__u32 *slot = slots ? slot_of(key) : NULL;
+	__u32 *slot = slots.numbers ? slot_of(key) : NULL;
 
 	return slot && *slot ? &items[*slot - 1] : NULL;
 }
 
 static bool slots_reserve(void)
 {
-	size_t capacity = 0;
-	__u32 *grown;
+	int made = cuprobe_slots_reserve(&slots, item_count);
 
-	if (slots && item_count * 2 < slot_mask)
-		return true;
-	grown = cuprobe_memory_grow(NULL, &capacity, slots ? 2 * slots_capacity : 1);
-	if (!grown)
-		return false;
-	cuprobe_memory_free(slots, slots_capacity);
-	slots = grown;
-	slots_capacity = capacity;
-	slot_mask = (__u32)(capacity / sizeof(*slots)) - 1;
-	for (__u32 i = 0; i < item_count; i++)
-		*slot_of(item_key(&items[i])) = i + 1;
-	return true;
+	for (__u32 i = 0; made > 0 && i < item_count; i++)
+		cuprobe_slots_put(&slots, key_hash(item_key(&items[i])), i + 1);
+	return made >= 0;
 }
 
 static void item_publish(const struct cuprobe_info *item)

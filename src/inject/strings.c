@@ -7,6 +7,7 @@
 #include "src/inject/batch.h"
 #include "src/inject/memory.h"
 #include "src/inject/outlet.h"
+#include "src/inject/slots.h"
 
 struct text {
 	__u64 hash;
@@ -27,9 +28,7 @@ static size_t store_capacity, store_used;
 static struct text *texts; /* by id; [0] is never used */
 static size_t texts_capacity;
 static __u32 text_count = 1;
-static __u32 *slots; /* open addressing, ids, 0 is empty; never more than half full */
-static size_t slots_capacity;
-static __u32 slot_mask;
+static struct cuprobe_slots slots; /* ids */
 static struct pointer pointers[POINTERS];
 static __u32 period = 1;
 static __u32 replay_id; /* next to define again; text_count or more: done */
@@ -80,45 +79,27 @@ static void text_define(__u32 id)
 	} while (offset < texts[id].bytes);
 }
 
-static void slot_fill(__u32 id)
-{
-	__u32 slot = (__u32)texts[id].hash & slot_mask;
-
-	while (slots[slot])
-		slot = (slot + 1) & slot_mask;
-	slots[slot] = id;
-}
-
-/* True when there is a slot for one more id. */
 static bool slots_reserve(void)
 {
-	size_t capacity = 0;
-	__u32 *grown;
+	int made = cuprobe_slots_reserve(&slots, text_count);
 
-	if (slots && text_count * 2 < slot_mask)
-		return true;
-	grown = cuprobe_memory_grow(NULL, &capacity, slots ? 2 * slots_capacity : 1);
-	if (!grown)
-		return false;
-	cuprobe_memory_free(slots, slots_capacity);
-	slots = grown;
-	slots_capacity = capacity;
-	slot_mask = (__u32)(capacity / sizeof(*slots)) - 1;
-	for (__u32 id = 1; id < text_count; id++)
-		slot_fill(id);
-	return true;
+	for (__u32 id = 1; made > 0 && id < text_count; id++)
+		cuprobe_slots_put(&slots, (__u32)texts[id].hash, id);
+	return made >= 0;
 }
 
 static __u32 text_find(const char *text, size_t bytes, __u64 hash)
 {
-	for (__u32 slot = (__u32)hash & slot_mask; slots[slot]; slot = (slot + 1) & slot_mask) {
-		const struct text *known = &texts[slots[slot]];
+	__u32 slot = (__u32)hash & slots.mask, id;
+
+	for (; (id = slots.numbers[slot]); slot = (slot + 1) & slots.mask) {
+		const struct text *known = &texts[id];
 
 		if (known->hash == hash && known->bytes == bytes &&
 		    !memcmp(store + known->at, text, bytes))
-			return slots[slot];
+			break;
 	}
-	return 0;
+	return id;
 }
 
 static bool text_reserve(size_t bytes)
@@ -148,7 +129,7 @@ static __u32 text_add(const char *text, size_t bytes, __u64 hash)
 	memcpy(store + store_used, text, bytes + 1);
 	store_used += bytes + 1;
 	text_count++;
-	slot_fill(id);
+	cuprobe_slots_put(&slots, (__u32)hash, id);
 	text_define(id);
 	return id;
 }
