@@ -82,11 +82,12 @@ static void tells_what_calls_do(void **state)
 	assert_int_equal(cuprobe_calls_classes("__cudaLaunchKernel_v13000"),
 			 CUPROBE_CALL_LAUNCHES_KERNEL);
 	assert_int_equal(cuprobe_calls_classes("cuLaunchCooperativeKernelMultiDevice"),
-			 CUPROBE_CALL_LAUNCHES_KERNEL);
+			 CUPROBE_CALL_LAUNCHES_KERNEL | CUPROBE_CALL_FENCED);
 	assert_int_equal(cuprobe_calls_classes("cudaGraphLaunch_v10000"),
 			 CUPROBE_CALL_LAUNCHES_GRAPH);
 	assert_int_equal(cuprobe_calls_classes("cuGraphLaunch_ptsz"),
-			 CUPROBE_CALL_LAUNCHES_GRAPH | CUPROBE_CALL_USES_GRAPH);
+			 CUPROBE_CALL_LAUNCHES_GRAPH | CUPROBE_CALL_USES_GRAPH |
+				 CUPROBE_CALL_FENCED);
 	assert_int_equal(cuprobe_calls_classes("cuMemcpyDtoHAsync_v2_ptsz"), CUPROBE_CALL_COPIES);
 	assert_int_equal(cuprobe_calls_classes("cuMemcpyDtoH_v2"),
 			 CUPROBE_CALL_COPIES | CUPROBE_CALL_WAITS);
