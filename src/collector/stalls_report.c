@@ -41,8 +41,8 @@ static void print_rests(const struct stalls_view *v, const struct summary_opts *
 	__u64 all = v->samples + v->rest.non_user + v->rest.dropped + v->rest.other + v->missed;
 
 	print_rest(opts, "samples_non_user", v->rest.non_user, all,
-		   "are of code that CUPTI does not attribute: it was loaded before sampling began;"
-		   " record the program from its start (cuprobe record -- CMD)");
+		   "are of code that CUPTI does not attribute: of CUDA graphs from before sampling "
+		   "began; record the program from its start (cuprobe record -- CMD)");
 	print_rest(opts, "samples_dropped", v->rest.dropped, all,
 		   "were dropped by the GPU: ask for fewer (CUPROBE_PC_RATE)");
 	print_rest(opts, "samples_other", v->rest.other, all, "have no stall reason");

@@ -64,12 +64,19 @@ if command -v objcopy >/dev/null; then
 	grep -q ' kernels.cu:[0-9]' lines || { cat lines; fail "the code in the file was not found"; }
 fi
 
-# Attached later: what was loaded before is counted and not attributed.
-"$app" loop -d 60 -r 2000 --cubin="$cubin" >/dev/null &
-other=$!
-cleanup="kill $other 2>/dev/null"
-sleep 1
-timeout 60 "$cuprobe" record -q --kinds=pc_sample -d 2 -o b.cup -p $other >/dev/null || fail "later"
-"$cuprobe" export -q -f jsonl -o b.jsonl b.cup
+# Attached later: what is launched is attributed; what is in graphs from before is counted.
+later() {
+	"$app" loop -d 60 -r 2000 --cubin="$cubin" "$@" >/dev/null &
+	other=$!
+	cleanup="kill $other 2>/dev/null"
+	sleep 1
+	timeout 60 "$cuprobe" record -q --kinds=pc_sample -d 2 -o b.cup -p $other >/dev/null || fail "later $*"
+	"$cuprobe" export -q -f jsonl -o b.jsonl b.cup
+	kill $other
+	wait $other || true
+}
+later
+grep -q '"pc_kind":"samples"' b.jsonl || fail "what is launched later is not attributed"
+later --graph=5
 grep -q '"pc_kind":"non-user"' b.jsonl || fail "what is not attributed is not counted"
-if grep -q '"pc_kind":"samples"' b.jsonl; then fail "the simulator attributes all"; fi
+if grep -q '"pc_kind":"samples"' b.jsonl; then fail "the simulator attributes graphs of before"; fi

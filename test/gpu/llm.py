@@ -57,10 +57,16 @@ class Load:
         """Puts an NVTX range around each layer, and one around all of it."""
         layers = self.model.model.layers
         named = [(self.model.model, "model")] + [(l, f"layer {n}") for n, l in enumerate(layers)]
+
+        def pop(*_):
+            torch.cuda.nvtx.range_pop()
+
         for module, name in named:
-            module.register_forward_pre_hook(
-                lambda *_, name=name: torch.cuda.nvtx.range_push(name) and None)
-            module.register_forward_hook(lambda *_: torch.cuda.nvtx.range_pop() and None)
+            def push(*_, name=name):
+                torch.cuda.nvtx.range_push(name)
+
+            module.register_forward_pre_hook(push)
+            module.register_forward_hook(pop)
 
     def forward(self):
         logits = self.model(input_ids=self.ids, position_ids=self.positions,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The simulated PC sampling. Each launch gives samples for the time that its kernel takes, at
- * instructions of the function in its cubin, most of them at one. As in the real library functions
- * of modules that were loaded before sampling began are not attributed, and samples that are there
- * when a module is loaded, or sampling stops, go to the buffer that was configured. A
- * period that is set later is read back and not used.
+ * instructions of the function in its cubin, most of them at one. As in the real library a function
+ * is attributed from its first launch on, and in graphs from then on or when its module was loaded
+ * after sampling began; and samples that are there when a module is loaded, or sampling stops, go
+ * to the buffer that was configured. A period that is set later is read back and not used.
  */
 #include "test/mock/cupti.h"
 
@@ -44,7 +44,7 @@ struct sampling {
 	CUcontext context; /* NULL: not sampled */
 	bool configured, control, started;
 	CUpti_PCSamplingCollectionMode mode;
-	uint32_t period, period_told, last_old_module;
+	uint32_t period, period_told, last_old_module, number;
 	size_t hardware_bytes;
 	CUpti_PCSamplingData *buffer;
 	uint64_t cycles_left, counter, non_user, dropped, range;
@@ -54,6 +54,7 @@ struct sampling {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects all of these */
 static struct sampling contexts[CONTEXTS];
+static uint32_t last_number; /* of a sampling */
 static atomic_int sampled;   /* contexts */
 static atomic_int launching; /* threads that come with the driver's lock, and ask for this one */
 
@@ -157,6 +158,14 @@ static void sample_add(struct sampling *s, const struct CUfunc_st *function, uin
 	s->samples[s->count++] = new;
 }
 
+static bool is_known(const struct sampling *s, const struct mock_launch *launch,
+		     struct CUfunc_st *function)
+{
+	if (!launch->exec || function->module->id > s->last_old_module)
+		function->sampling = s->number;
+	return function->sampling == s->number;
+}
+
 static void launch_sample(struct sampling *s, const struct mock_launch *launch)
 {
 	for (uint32_t i = 0; s->configured && s->started && i < launch->op_count; i++) {
@@ -166,7 +175,7 @@ static void launch_sample(struct sampling *s, const struct mock_launch *launch)
 			continue;
 		s->cycles_left += op->duration_ns * CYCLES_PER_US / 1000;
 		for (; s->cycles_left >> s->period; s->cycles_left -= 1ull << s->period) {
-			if (op->kernel.function->module->id <= s->last_old_module) {
+			if (!is_known(s, launch, op->kernel.function)) {
 				s->non_user++;
 				continue;
 			}
@@ -322,6 +331,7 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiPCSamplingEnable(CUpti_PCSamplingEnablePar
 		atomic_fetch_add(&sampled, 1);
 		*s = (struct sampling){.context = pParams->ctx,
 				       .mode = CUPTI_PC_SAMPLING_COLLECTION_MODE_CONTINUOUS,
+				       .number = ++last_number,
 				       .period = 15,
 				       .period_told = 15,
 				       .hardware_bytes = 512 << 20,

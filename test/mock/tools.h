@@ -60,6 +60,7 @@ struct CUfunc_st {
 	uint32_t registers, static_shared, local_bytes;
 	uint32_t max_dynamic_shared;
 	_Atomic uint64_t launches;
+	uint32_t sampling; /* the one that knows it, of PC samples; cupti_pc.c's */
 };
 
 struct CUmod_st {
