@@ -6,7 +6,9 @@
 
 mkdir build
 ln -s "$BUILD_DIR/src" "$BUILD_DIR/mock" build
-timeout 150 "$SOURCE_DIR/scripts/demo.sh" build >out 2>err || { cat out err; fail "status $?"; }
+# On a machine with a GPU the demo is a program of its own, which is not for the simulator.
+env -u LD_LIBRARY_PATH -u CUDA_INJECTION64_PATH -u MOCK_STRICT -u MOCK_TRUTH timeout 150 \
+	"$SOURCE_DIR/scripts/demo.sh" build >out 2>err || { cat out err; fail "status $?"; }
 expect "Nothing was lost" out
 
 # file WHAT: the one that the demo names so
@@ -16,5 +18,5 @@ file() {
 
 "$cuprobe" report --json "$(file capture)" >report.json
 [ "$(value report.json 'len(it["kernels"]) > 0')" = True ] || fail "no kernels"
-grep -q '^\[[0-9]*,"cudaLaunchKernel",' "$(file 'flame graph')" || fail "no launch in the flame graph"
+grep -q '^\[[0-9]*,"_*cudaLaunchKernel' "$(file 'flame graph')" || fail "no launch in the flame graph"
 gzip -dc "$(file 'Chrome trace')" | grep -q '"cat":"kernel"' || fail "no kernel in the trace"
