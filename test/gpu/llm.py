@@ -123,17 +123,24 @@ def passes(load, mode, count, seconds):
 
 
 def rate(load, mode, seconds):
-    """Passes a second of each short chunk of them."""
+    """Passes a second, and the thread's nanoseconds of CPU a pass, of each short chunk of them."""
     chunk = 24 if mode == "graph" else 4
-    rates = []
+    rates, cpu_ns = [], []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        start = time.monotonic()
+        start, cpu_start = time.monotonic(), time.thread_time_ns()
         for _ in range(chunk):
             load.step(mode)
+        cpu_ns.append((time.thread_time_ns() - cpu_start) / chunk)
         torch.cuda.synchronize()
         rates.append(chunk / (time.monotonic() - start))
-    return rates
+    return rates, cpu_ns
+
+
+def summary(values):
+    quartiles = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+    return {"median": statistics.median(values), "q1": quartiles[0], "q3": quartiles[2],
+            "min": min(values), "max": max(values), "n": len(values)}
 
 
 def profiler():
@@ -149,14 +156,12 @@ def serve(load, seconds):
         if "profile" in how:
             with profiler():
                 load.warm_up(mode)
-                rates = rate(load, mode, seconds)
+                rates, cpu_ns = rate(load, mode, seconds)
         else:
             load.warm_up(mode)
-            rates = rate(load, mode, seconds)
-        quartiles = statistics.quantiles(rates, n=4) if len(rates) > 1 else [rates[0]] * 3
-        print(json.dumps({"program": "llm", "label": label, f"{mode}_per_s": {
-            "median": statistics.median(rates), "q1": quartiles[0], "q3": quartiles[2],
-            "min": min(rates), "max": max(rates), "n": len(rates)}}), flush=True)
+            rates, cpu_ns = rate(load, mode, seconds)
+        print(json.dumps({"program": "llm", "label": label, f"{mode}_per_s": summary(rates),
+                          f"{mode}_cpu_ns": summary(cpu_ns)}), flush=True)
 
 
 def once(load, args):
