@@ -188,7 +188,7 @@ function flame(data) {
 
 	function drawHead() {
 		const right = element(svg, "g", {class: "right"});
-		const holder = element(right, "foreignObject", {x: 62, y: 6, width: 200, height: 24});
+		const holder = element(right, "foreignObject", {x: 62, y: 6, width: 215, height: 24});
 		const input = document.createElementNS("http://www.w3.org/1999/xhtml", "input");
 		const button = element(right, "g", {class: "button reset"});
 
@@ -207,8 +207,12 @@ function flame(data) {
 	}
 
 	function resize() {
-		svg.querySelector(".right").setAttribute("transform", `translate(${width() - 270},0)`);
+		const before = width();
+
 		draw();
+		if (width() < before) // a scroll bar has come
+			draw();
+		svg.querySelector(".right").setAttribute("transform", `translate(${width() - 285},0)`);
 	}
 
 	build();
