@@ -10,7 +10,7 @@ build="gcc g++ libc6-dev make cmake ninja-build pkg-config clang bpftool libbpf-
 	libelf-dev libiberty-dev libzstd-dev zlib1g-dev libprotobuf-c-dev
 	protobuf-c-compiler systemtap-sdt-dev libcmocka-dev
 	python3 python3-pip"
-test="bpftrace procps chromium-headless-shell fonts-dejavu-core"
+test="bpftrace procps libdebuginfod1 chromium-headless-shell fonts-dejavu-core"
 lint="git clang-format clang-tidy cppcheck shellcheck mandoc"
 
 wanted=

@@ -17,6 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "src/collector/debuginfod.h"
+
 #define BUILD_ID_BYTES 64
 #define LOOK_BACK 16 /* symbols in front of an address that may reach it */
 
@@ -97,6 +99,7 @@ int binary_open(struct binary **ret, int fd, const char *path, const char *debug
 	b->dwfl = dwfl_begin(&b->callbacks);
 	if (!b->dwfl)
 		goto fail;
+	debuginfod_bound(b->dwfl);
 	err = binary_report(b, fd, path);
 	fd = -1;
 	if (err)

@@ -12,6 +12,7 @@
 #include "src/collector/capture.h"
 #include "src/collector/code.h"
 #include "src/collector/cubins.h"
+#include "src/collector/debuginfod.h"
 #include "src/collector/decode.h"
 #include "src/collector/destination.h"
 #include "src/collector/error.h"
@@ -217,6 +218,12 @@ static void tell(const struct recording *r)
 	if (r->path)
 		fprintf(stderr, "cuprobe: wrote '%s', %llu events\n", r->path,
 			stats_events(r->stats));
+	if (debuginfod_gave_up())
+		fprintf(stderr,
+			"cuprobe: debuginfod did not answer within %d s: names are those of the "
+			"files"
+			" that are here; is DEBUGINFOD_URLS right?\n",
+			DEBUGINFOD_SECONDS_MOST);
 	if (!stats_events(r->stats))
 		fputs("cuprobe: no GPU activity was seen: see `cuprobe list` for which processes"
 		      " can be traced, and `cuprobe doctor`\n",

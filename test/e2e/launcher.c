@@ -26,6 +26,7 @@
 static __typeof__(fire_wanted) *wanted;
 static __typeof__(fire) *send;
 static char *jit_code;
+static char map_path[64]; /* "" none */
 static __u32 correlation;
 
 static void load(void)
@@ -145,11 +146,10 @@ static __attribute__((noinline)) void train_epoch(void)
 
 static void write_map(void)
 {
-	char path[64];
 	FILE *map;
 
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
-	map = fopen(path, "w");
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
+	map = fopen(map_path, "w");
 	if (!map)
 		exit(5);
 	fprintf(map, "%lx 1000 made at run time\n", (unsigned long)jit_code);
@@ -184,5 +184,6 @@ int main(int argc, char **argv)
 	train_epoch();
 	if (!leave)
 		await(false);
+	unlink(map_path);
 	return 0;
 }

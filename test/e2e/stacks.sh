@@ -3,25 +3,7 @@
 # Addresses in stacks get their names while the program lives: from its symbols, its DWARF, a debug
 # file apart, a perf map, or none.
 . "$(dirname "$0")/common"
-cd "$tmp" || exit 1
-launcher=$BUILD_DIR/test/e2e/launcher
-
-# folded NAME MODE...: records ./NAME, and prints its folded stacks
-folded() {
-	name=$1
-	shift
-	timeout 60 "$cuprobe" record --library "$CUDA_INJECTION64_PATH" -q -d 2 -o "$name.cup" -- \
-		"./$name" "$@" >out 2>err || { cat err; fail "record $name"; }
-	"$cuprobe" export -q -f folded -o - "$name.cup" >"$name.folded" || fail "export $name"
-	cat "$name.folded"
-}
-
-# wants NAME TEXT: the folded stacks of NAME hold the text
-wants() {
-	grep -qF -- "$2" "$1.folded" || { cat "$1.folded"; fail "$1 lacks '$2'"; }
-}
-
-frames=';main;train_epoch;Model.forward (models/net.py:42);train_step;inlined_step_[i];cudaLaunchKernel;gemm(float*)_[g] 3000'
+. "$(dirname "$0")/folded"
 
 # All of it, and the sum of the kernels' times.
 cp "$launcher" whole
@@ -71,3 +53,19 @@ strip apart
 objcopy --add-gnu-debuglink=.debug/apart.debug apart
 folded apart >/dev/null
 wants apart "$frames"
+
+# A perf map in a /tmp of its own, under the number that the program has in its own pid namespace.
+if ! unshare -mpf true 2>/dev/null; then
+	echo "no namespaces to be had: the perf map in one was not tried"
+	exit 0
+fi
+mkdir inside
+cp "$launcher" inside
+touch inside/library.so
+timeout -k 1 60 "$cuprobe" record --library "$CUDA_INJECTION64_PATH" -q -d 2 -o inside.cup -- unshare -mpf sh -c '
+	mount --bind "$CUDA_INJECTION64_PATH" inside/library.so && mount --rbind inside /tmp &&
+	export CUDA_INJECTION64_PATH=/tmp/library.so && exec /tmp/launcher jit' >out 2>err ||
+	{ cat err; fail "record inside"; }
+"$cuprobe" export -q -f folded -o inside.folded inside.cup || fail "export inside"
+wants inside "made at run time_[j];"
+wants inside "$frames"
