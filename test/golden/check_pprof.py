@@ -74,6 +74,7 @@ def texts(location, functions, mappings, strings):
     for line in map(message, location[4]):
         function = functions[line[1]]
         name, file = strings[function.get(2, 0)], strings[function.get(4, 0)]
+        assert function.get(2, 0) != function.get(3, 0), f"pprof would cut brackets off '{name}'"
         lines.append(f"{name} ({short(file)}:{line[2]})" if file.endswith(".py") else name)
     if lines:
         return lines[::-1]

@@ -39,6 +39,7 @@ python3 "$here/check_pprof.py" piped.pb demo.folded || fail "piped.pb"
 if command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1; then
 	go tool pprof -top -unit=ns demo.pb.gz >top 2>/dev/null || fail "go tool pprof"
 	says "Total samples = 798000ns" top
+	says "Memcpy HtoD (Pinned -> Device)" top
 fi
 
 # What share of the time has no stack is said beside the file, unless --quiet.

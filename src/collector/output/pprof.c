@@ -140,7 +140,8 @@ static int function_get(struct sink *s, const char *name, const char *system_nam
 			return -ENOMEM;
 		f->id = s->message->n_function;
 		f->name = name_index;
-		f->system_name = system_index;
+		/* Of a name that is told twice, pprof hides what is in brackets: "Memcpy HtoD". */
+		f->system_name = system_index == name_index ? 0 : system_index;
 		f->filename = file_index;
 	}
 	*ret = f->id;
