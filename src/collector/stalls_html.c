@@ -19,7 +19,7 @@ static const char head[] =
 	"<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>%s</title>\n<style>\n"
 	"body{font:14px sans-serif;margin:1.5em}\n"
 	"table{border-collapse:collapse}td,th{padding:1px 8px;text-align:left}\n"
-	"td.n{text-align:right;font-variant-numeric:tabular-nums}\n"
+	"td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
 	"td.c{font-family:monospace;white-space:pre}\n"
 	"tr.gap td{color:#888;border-top:1px dotted #bbb}\n"
 	"th{border-bottom:1px solid #888}\n</style></head><body>\n";
