@@ -240,7 +240,7 @@ static void contexts_retry(void)
 
 /*
  * What goes wrong too often is begun anew, with fewer samples, and in the end given up. Not at
- * once: functions that are loaded already are not attributed after that.
+ * once: kernels in graphs that are there already are not attributed after that.
  */
 static void context_recover(struct cuprobe_pc_context *c, CUptiResult result)
 {

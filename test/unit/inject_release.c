@@ -37,6 +37,8 @@ static CUgraphExec graph_make(void)
 }
 
 /* The same graph again and again, for as long as the program lives. */
+static atomic_uint launching; /* threads that have launched a graph */
+
 static void *graph_launch(void *unused)
 {
 	CUgraphExec exec;
@@ -46,6 +48,8 @@ static void *graph_launch(void *unused)
 	assert_int_equal(cuCtxSetCurrent(workload.context), CUDA_SUCCESS);
 	assert_int_equal(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
 	exec = graph_make();
+	assert_int_equal(cuGraphLaunch(exec, stream), CUDA_SUCCESS);
+	atomic_fetch_add(&launching, 1);
 	while (!atomic_load(&workload.stop)) {
 		assert_int_equal(cuGraphLaunch(exec, stream), CUDA_SUCCESS);
 		workload_sleep_ms(2);
@@ -70,9 +74,10 @@ static void thread_add(void *(*body)(void *))
 
 static void graphs_start(unsigned int threads)
 {
-	while (threads--)
+	for (unsigned int i = 0; i < threads; i++)
 		thread_add(graph_launch);
-	workload_sleep_ms(20);
+	while (atomic_load(&launching) < threads)
+		workload_sleep_ms(1);
 }
 
 static void want(__u32 probes)

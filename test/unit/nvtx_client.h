@@ -108,7 +108,7 @@ static inline void pump_all(void)
 	for (int i = 0; i < 100; i++)
 		cuprobe_nvtx_pump();
 	cuprobe_batch_fire_aged(~0ull);
-	events = (struct cuprobe_nvtx *)fake[CUPROBE_PROBE_nvtx].data + first_event;
+	events = (struct cuprobe_nvtx *)(void *)fake[CUPROBE_PROBE_nvtx].data + first_event;
 	event_count = fake[CUPROBE_PROBE_nvtx].count - first_event;
 }
 

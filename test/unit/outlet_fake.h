@@ -19,7 +19,7 @@
 struct fake_probe {
 	__u32 consumers;
 	__u8 *data; /* all records that were delivered, packed */
-	size_t bytes, count, batches;
+	size_t capacity, bytes, count, batches;
 };
 
 static struct fake_probe fake[CUPROBE_PROBE_COUNT];
@@ -39,8 +39,11 @@ static void fake_deliver(enum cuprobe_probe_id probe, const void *data, __u32 by
 	assert_int_equal(seq, to->count);
 	assert_in_range(bytes, 1, CUPROBE_BATCH_BYTES);
 	assert_int_equal(bytes % count, 0);
-	to->data = realloc(to->data, to->bytes + bytes);
-	assert_non_null(to->data);
+	if (to->bytes + bytes > to->capacity) {
+		to->capacity = 2 * (to->bytes + bytes);
+		to->data = realloc(to->data, to->capacity);
+		assert_non_null(to->data);
+	}
 	memcpy(to->data + to->bytes, data, bytes);
 	to->bytes += bytes;
 	to->count += count;
