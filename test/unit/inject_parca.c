@@ -377,6 +377,11 @@ static void gives_samples_with_all_that_is_read(void **state)
 	assert_int_equal(parca.pc[300].stall_count, 1);
 	assert_int_equal(parca.pc[300].correlation, 9);
 	assert_int_equal(parca.pc_samples, 903);
+	pc_sample(16, 1, "function"); /* where 63 reasons were, and all are read again */
+	cuprobe_parca_pc_fire();
+	assert_int_equal(parca.pc[301].stalls[0].samples, 3);
+	for (int i = 1; i < PARCAGPU_STALLS; i++)
+		assert_int_equal(parca.pc[301].stalls[i].samples, 0);
 }
 
 static void maps_reasons_by_their_number(void **state)
