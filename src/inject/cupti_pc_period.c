@@ -23,8 +23,7 @@ static __u64 device_cycles(__u32 device)
 /*
  * CUPTI takes one sample of each multiprocessor that is busy in a period, and keeps the period that
  * it began with. The shortest with which a GPU that has one of BUSY_PARTS busy keeps to the rate:
- * token by token a language model has fewer, and a GPU that is full gives that many times more,
- * which costs the GPU nothing that can be measured.
+ * token by token a language model has fewer, and a GPU that is full gives that many times more.
  */
 #define BUSY_PARTS 8
 

@@ -4,19 +4,17 @@
 import json
 import sys
 
+import claims
+
 
 def main():
     truth = json.loads([line for line in open(sys.argv[1]) if line.startswith("{")][-1])
     rows = json.load(open(sys.argv[2]))["unified_memory"]
-    failed = 0
     for direction in ("HtoD", "DtoH"):
         moved = sum(row["bytes"] for row in rows if direction in row["name"])
-        holds = moved >= truth["bytes"]
-        failed += not holds
-        print(f"{'PASS' if holds else 'FAIL'} {moved} bytes {direction}, {truth['bytes']} at least")
-    if failed:
-        print("    " + json.dumps(rows))
-    return failed != 0
+        claims.claim(moved >= truth["bytes"],
+                     f"{moved} bytes {direction}, {truth['bytes']} at least")
+    return claims.status()
 
 
 if __name__ == "__main__":

@@ -13,15 +13,8 @@ import json
 import sys
 from collections import Counter
 
+import claims
 import traces
-
-failed = 0
-
-
-def claim(holds, what):
-    global failed
-    failed += not holds
-    print(("PASS " if holds else "FAIL ") + what)
 
 
 def main():
@@ -43,16 +36,16 @@ def main():
             gpu_ns[r.name] += sum(kernels[correlation])
             count[r.name] += len(kernels[correlation])
     layers = [name for name in rows if name.startswith("layer ")]
-    claim(len(layers) == 28 and "model" in rows, f"{len(layers)} layers and the model have ranges")
-    claim(len({rows[name]["calls"] for name in rows if name in layers}) == 1,
+    claims.claim(len(layers) == 28 and "model" in rows, f"{len(layers)} layers and the model have ranges")
+    claims.claim(len({rows[name]["calls"] for name in rows if name in layers}) == 1,
           f"each as often as the others: {rows[layers[0]]['calls'] if layers else 0} times")
     for name in ["model"] + layers[:1] + layers[-1:]:
         row = rows.get(name, {"kernel_ns": 0, "kernels": 0})
-        claim(row["kernel_ns"] == gpu_ns[name] > 0 and row["kernels"] == count[name],
+        claims.claim(row["kernel_ns"] == gpu_ns[name] > 0 and row["kernels"] == count[name],
               f"{name}: {row['kernel_ns']} ns in {row['kernels']} kernels; its launches' kernels: "
               f"{gpu_ns[name]} ns in {count[name]}")
-    claim(all(rows[name]["kernel_ns"] == gpu_ns[name] for name in layers), "and so all the others")
-    return failed != 0
+    claims.claim(all(rows[name]["kernel_ns"] == gpu_ns[name] for name in layers), "and so all the others")
+    return claims.status()
 
 
 if __name__ == "__main__":

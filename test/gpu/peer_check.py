@@ -6,6 +6,8 @@ import json
 import sys
 from collections import Counter
 
+import claims
+
 
 def main():
     truth = json.loads([line for line in open(sys.argv[1]) if line.startswith("{")][-1])
@@ -17,14 +19,11 @@ def main():
             way = f"{row['src_device']}>{row['dst_device']}"
             copies[way] += 1
             moved[way] += int(row["bytes"])
-    failed = 0
     for what, found, expected in (
             ("kernels", dict(kernels), truth["kernels"]),
             ("copies", {way: [n, moved[way]] for way, n in copies.items()}, truth["copies"])):
-        holds = found == expected
-        failed += not holds
-        print(f"{'PASS' if holds else 'FAIL'} {what}: {found}, {expected} were made")
-    return failed != 0
+        claims.claim(found == expected, f"{what}: {found}, {expected} were made")
+    return claims.status()
 
 
 if __name__ == "__main__":

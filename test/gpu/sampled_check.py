@@ -11,13 +11,7 @@ multiprocessor, and small kernels keep few of them busy. stalls_check.py compare
 import json
 import sys
 
-failed = 0
-
-
-def claim(holds, what):
-    global failed
-    failed += not holds
-    print(("PASS " if holds else "FAIL ") + what)
+import claims
 
 
 def shares(rows, key):
@@ -30,13 +24,13 @@ def main():
     stalls = json.load(open(sys.argv[2], encoding="utf-8"))
     by_time, _ = shares(report["kernels"], "total_ns")
     by_samples, samples = shares(stalls["stalls"], "samples")
-    claim(samples >= 100000, f"{samples} samples of {len(by_samples)} kernels by name")
+    claims.claim(samples >= 100000, f"{samples} samples of {len(by_samples)} kernels by name")
     rest = {key: stalls[key] for key in stalls if key.startswith("samples_")}
-    claim(rest["samples_non_user"] <= 0.05 * samples, f"the others: {rest}")
+    claims.claim(rest["samples_non_user"] <= 0.05 * samples, f"the others: {rest}")
     for name in sorted(by_time, key=lambda n: -by_time[n])[:6]:
         print(f"    {by_time[name]:6.1%} of the time, {by_samples.get(name, 0):6.1%} of the samples: "
               f"{name[:90]}")
-    return failed != 0
+    return claims.status()
 
 
 if __name__ == "__main__":

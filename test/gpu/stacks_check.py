@@ -12,15 +12,10 @@ import json
 import re
 import sys
 
+import claims
+
 ROOTS = re.compile(r"^(main|_start|start_thread|clone3?|__clone3?|__libc_start_.*|Py_BytesMain)$")
 PYTHON = re.compile(r"\.py:\d+|<string>:\d+")
-failed = 0
-
-
-def claim(holds, what):
-    global failed
-    failed += not holds
-    print(("PASS " if holds else "FAIL ") + what)
 
 
 def main():
@@ -46,14 +41,14 @@ def main():
             without[stack] = without.get(stack, 0) + weight
     report = json.load(open(args.report, encoding="utf-8"))
     kernels = sum(k["total_ns"] for k in report["kernels"])
-    claim(total == kernels, f"{total} ns in {stacks} stacks, {kernels} ns in the table of kernels")
-    claim(rooted >= 0.99 * total, f"{rooted / total:.2%} of the time is under main or a thread's start")
+    claims.claim(total == kernels, f"{total} ns in {stacks} stacks, {kernels} ns in the table of kernels")
+    claims.claim(rooted >= 0.99 * total, f"{rooted / total:.2%} of the time is under main or a thread's start")
     if args.python:
-        claim(with_line >= 0.99 * total, f"{with_line / total:.2%} is under a Python line, too")
-    claim(unattributed <= 0.01 * total, f"{unattributed / total:.2%} of the time has no launch")
+        claims.claim(with_line >= 0.99 * total, f"{with_line / total:.2%} is under a Python line, too")
+    claims.claim(unattributed <= 0.01 * total, f"{unattributed / total:.2%} of the time has no launch")
     for stack, weight in sorted(without.items(), key=lambda item: -item[1])[:5]:
         print(f"    {weight / total:.2%} {stack[:400]}")
-    return failed != 0
+    return claims.status()
 
 
 if __name__ == "__main__":

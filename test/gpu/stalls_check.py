@@ -12,6 +12,8 @@ import json
 import os
 import sys
 
+import claims
+
 SOURCE = os.path.join(os.path.dirname(__file__), "..", "cubin", "kernels.cu")
 # kernel, text of its hottest line, reasons of which one must be the first
 EXPECTED = (
@@ -21,13 +23,6 @@ EXPECTED = (
     # What waits at a barrier has its PC behind it.
     ("reduce", "sum += partial[0];", ("barrier",)),
 )
-failed = 0
-
-
-def claim(holds, what):
-    global failed
-    failed += not holds
-    print(("PASS " if holds else "FAIL ") + what)
 
 
 def main():
@@ -37,27 +32,27 @@ def main():
     report = json.load(open(report))
     source = open(SOURCE, encoding="utf-8").read().splitlines()
     samples = sum(kernel["samples"] for kernel in report["stalls"])
-    claim(samples >= 10000, f"{samples} samples are attributed")
+    claims.claim(samples >= 10000, f"{samples} samples are attributed")
     rest = report["samples_non_user"] + report["samples_other"]
-    claim(rest <= 0.02 * samples, f"{rest} samples are not, {report['samples_dropped']} dropped")
+    claims.claim(rest <= 0.02 * samples, f"{rest} samples are not, {report['samples_dropped']} dropped")
     total_ms = sum(kernel["ms"] for kernel in truth.values())
     for name, text, reasons in EXPECTED:
         kernels = [k for k in report["stalls"] if name in k["name"]]
-        claim(len(kernels) == 1, f"{name} is there")
+        claims.claim(len(kernels) == 1, f"{name} is there")
         if not kernels:
             continue
         share = kernels[0]["samples"] / samples
         expected = truth[name]["ms"] / total_ms
-        claim(windows or abs(share - expected) <= 0.03,
+        claims.claim(windows or abs(share - expected) <= 0.03,
               f"{name}: {share:.1%} of the samples, {expected:.1%} of the time")
         first = kernels[0]["stalls"].split(" ")[0]
-        claim(first in reasons, f"{name} waits for {kernels[0]['stalls']}")
+        claims.claim(first in reasons, f"{name} waits for {kernels[0]['stalls']}")
         lines = [line for line in report["lines"] if name in line["kernel"] and line["file"]]
         hottest = source[lines[0]["line"] - 1].strip() if lines else "no line is known"
-        claim(hottest == text, f"{name}'s hottest line is '{hottest}'")
+        claims.claim(hottest == text, f"{name}'s hottest line is '{hottest}'")
     inlined = {line["function"] for line in report["lines"]}
-    claim(any("multiply_add" in f for f in inlined), "inlined functions appear")
-    return failed != 0
+    claims.claim(any("multiply_add" in f for f in inlined), "inlined functions appear")
+    return claims.status()
 
 
 if __name__ == "__main__":
