@@ -3,12 +3,16 @@
 """Runs every cell of the overhead table in turns; see bench-gpu.sh.
 
 Cells: bare; loaded (the library, nobody attached); kernel, graph, default (recorded from the
-start), native, python (kernels with the stacks of their launches), pc (PC samples), parca (a reader
-of cuda_correlation and activity_batch); late-* (attached while it runs); after (the last consumer
-left, and CUPTI is given back); floor-* (CUPTI alone, buffers thrown away, callbacks empty); profiler
-(torch.profiler, the PyTorch load only). Each cell of a CUDA program is a process of its own in each
-round; of PyTorch, bare and loaded are several processes that take turns. A round visits every cell once; a ratio is taken within a round, and the table shows the median and the
-range of the rounds.
+start), launches (kernels and their launches), native, python (with the stacks of these), pc (PC
+samples), parca (a reader of cuda_correlation and activity_batch); late-* (attached while it runs);
+after (the last consumer left, and CUPTI is given back); floor-* (CUPTI alone, buffers thrown away,
+callbacks empty); profiler (torch.profiler, the PyTorch load only). Each cell of a CUDA program is a
+process of its own in each round; of PyTorch, bare and loaded are several processes that take turns.
+A round visits every cell once; a ratio is taken within a round, and the table shows the median and
+the range of the rounds.
+
+--fresh ROUNDS adds PyTorch cells that are processes of their own in each round too (fresh_*): what
+is on since the start changes the graphs that are instantiated under it.
 """
 import argparse
 import json
@@ -25,6 +29,7 @@ LOWER_IS_BETTER = ("_ns",)
 KERNEL = ["--kinds", "kernel"]  # each node of a graph too
 GRAPH = ["--kinds", "kernel,graph"]
 SAMPLED = ["--kinds", "pc_sample"]
+LAUNCHES = ["--kinds", "kernel,launch"]
 NATIVE = KERNEL + ["--stacks=native"]
 PYTHON = KERNEL + ["--stacks=python"]
 RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED, "native": NATIVE,
@@ -32,6 +37,8 @@ RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED, "nat
 FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph",
           "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead", "floor-pc": "pc_sample",
           "floor-parca": "kernel,launch"}
+LATE = {"late-kernel": KERNEL, "late-pc": SAMPLED}
+FRESH = ("bare", "floor-pc", "pc")
 PARCA = ["cuda_correlation", "activity_batch"]
 TWINS = 3  # processes of PyTorch for bare and for loaded: one differs from another by some percent
 SETTLE_S = 1.2  # from starting `record -p` until collection is surely on
@@ -50,6 +57,7 @@ GOALS = (
     ("after", "bare", "graph_per_s", 0.995),
     ("graph", "bare", "graph_per_s", 0.99),
     ("late-pc", "bare", "graph_per_s", 0.99),
+    ("pc", "bare", "fresh_graph_per_s", 0.99),
     ("parca", "floor-parca", "launch_ns", 0.97),
     ("native", "late-kernel", "eager_per_s", 0.93),
     ("python", "late-kernel", "eager_per_s", 0.93),
@@ -82,10 +90,13 @@ class Server:
         line, self.pending = self.pending.split(b"\n", 1)
         return line.decode()
 
-    def ready(self):
-        while '"ready"' not in self.line(self.start_s):
+    def said(self, what):
+        while f'"{what}"' not in self.line(self.start_s):
             pass
         return self
+
+    def ready(self):
+        return self.said("ready")
 
     def ask(self, what, timeout_s=30):
         self.process.stdin.write((what + "\n").encode())
@@ -94,6 +105,12 @@ class Server:
             line = self.line(timeout_s)
             if line.startswith("{"):
                 return json.loads(line)
+
+    def begin(self):
+        """Lets a program go on that holds."""
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+        return self.ready()
 
     def close(self):
         self.process.stdin.close()
@@ -139,8 +156,8 @@ class Bench:
         self.faults.append(f"{cell}: {what}")
         print(f"bench_gpu: {cell}: {what}", file=sys.stderr, flush=True)
 
-    def record(self, options, rest):
-        out = os.path.join(self.scratch, "bench.cup")
+    def record(self, options, rest, name="bench"):
+        out = os.path.join(self.scratch, f"{name}.cup")
         if os.path.exists(out):
             os.unlink(out)
         return [self.cuprobe, "record", "--quiet", *options, "-o", out, *rest]
@@ -212,12 +229,13 @@ class Bench:
             with open(f"/proc/{server.process.pid}/maps", encoding="utf-8") as maps:
                 if "libcupti" in maps.read():
                     self.fault("loaded", "libcupti is mapped with nobody attached")
-            recorder = self.attach(server.process.pid, KERNEL)
-            try:
-                self.keep("late-kernel", number, server.ask("late"))
-            finally:
-                self.detach(recorder)
-            self.release(server, "release")
+            for cell, options in LATE.items():
+                recorder = self.attach(server.process.pid, options)
+                try:
+                    self.keep(cell, number, server.ask("late"))
+                finally:
+                    self.detach(recorder)
+                self.release(server, "release")
             self.keep("after", number, server.ask("after"))
         finally:
             server.close()
@@ -239,18 +257,19 @@ class Bench:
 
     # PyTorch takes long to start: one process for each way of life, which take turns.
 
-    def llm_start(self):
+    def llm_command(self):
         llm = os.path.join(os.path.dirname(__file__), "..", "test", "gpu", "llm.py")
-        command = [sys.executable, llm, "--serve", "--seconds", str(self.args.llm_seconds)]
+        return [sys.executable, llm, "--serve", "--seconds", str(self.args.llm_seconds)]
+
+    def llm_start(self):
+        command = self.llm_command()
         ways = [(f"{cell}{n}", cell) for cell in ("bare", "loaded") for n in range(TWINS)]
         ways += [("attached", "loaded"), ("late-pc", "loaded"), ("floor-kernel", "floor-kernel"),
                  ("profiler", "bare")]
         servers = {name: Server(command, self.env(cell), 120) for name, cell in ways
                    if name.rstrip("012") not in self.args.skip}
         if "graph" not in self.args.skip:
-            servers["graph"] = Server([self.cuprobe, "record", "--quiet", *GRAPH, "-o",
-                                       os.path.join(self.scratch, "llm.cup"), "--", *command],
-                                      os.environ, 120)
+            servers["graph"] = Server(self.record(GRAPH, ["--", *command], "llm"), os.environ, 120)
         for server in servers.values():
             server.ready()
         return servers
@@ -265,7 +284,7 @@ class Bench:
             self.detach(recorder)
 
     def llm_attached(self, server, number, mode):
-        cells = [("late-kernel", KERNEL), ("native", NATIVE), ("python", PYTHON), ("default", [])]
+        cells = [("late-kernel", KERNEL), ("launches", LAUNCHES), ("native", NATIVE), ("python", PYTHON), ("default", [])]
         first = number % len(cells)
         for cell, options in cells[first:] + cells[:first]:
             self.llm_late(server, number, mode, cell, options)
@@ -298,6 +317,35 @@ class Bench:
             for server in servers.values():
                 server.process.kill()
 
+    def fresh_start(self, cell, number):
+        command = [*self.llm_command(), "--hold"]
+        if cell in RECORDED:
+            command = self.record(RECORDED[cell], ["--", *command], f"fresh{number}")
+            return Server(command, os.environ, 120)
+        return Server(command, self.env(cell), 120)
+
+    def fresh_round(self, servers, number):
+        for cell in FRESH:
+            server = servers.pop(0).begin()
+            for mode in self.args.modes:
+                result = server.ask(f"{cell} {mode}")
+                self.keep(cell, number, {f"fresh_{name}": value for name, value in result.items()})
+            server.close()
+
+    def fresh(self):
+        """All are started at once, as that takes longest, and run one after the other."""
+        servers = [self.fresh_start(cell, n) for n in range(self.args.fresh) for cell in FRESH]
+        try:
+            for server in servers:
+                server.said("held")
+            for number in range(self.args.fresh):
+                self.fresh_round(servers, number)
+        except (Failed, subprocess.TimeoutExpired) as e:
+            self.fault("fresh", e)
+        finally:
+            for server in servers:
+                server.process.kill()
+
     def rounds(self, end, one):
         longest = 0
         for number in range(self.args.rounds):
@@ -310,13 +358,15 @@ class Bench:
 
     def run(self):
         start = time.monotonic()
-        share = 0.3 if self.args.llm else 1 / len(self.args.programs)
+        share = 0.3 if self.args.llm else 1 / max(len(self.args.programs), 1)
         servers = self.llm_start() if self.args.llm else None
         for n, program in enumerate(self.args.programs, 1):
             self.rounds(start + n * share * self.args.budget,
                         lambda number, p=program: self.cuda_round(p, number))
         if servers:
             self.llm(servers, start + self.args.budget - 5)
+        if self.args.fresh:
+            self.fresh()
 
 
 def speeds(results, metric, cell, against):
@@ -371,6 +421,8 @@ def main():
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["eager", "graph"],
                         metavar="MODE[,MODE]", help="of PyTorch")
     parser.add_argument("--no-llm", dest="llm", action="store_false")
+    parser.add_argument("--fresh", type=int, default=0, metavar="ROUNDS",
+                        help="of PyTorch processes for each cell (default none)")
     parser.add_argument("--llm-seconds", type=float, default=1.0)
     parser.add_argument("--raw", default="bench-gpu.jsonl")
     args = parser.parse_args()

@@ -8,6 +8,7 @@
     llm.py --ranges                                 NVTX ranges around the layers
     llm.py --serve                                  measure once for each line of standard input,
                                                     "LABEL eager|graph [profile]"
+    llm.py --serve --hold                           the same, with no call of CUDA before a first line
 
 Every pass is the same GPU work, and the kernel `spin_kernel` (torch.cuda._sleep) runs before each
 pass and after the last. So any two recordings, by whichever tool, whole or in part, can be cut into
@@ -190,7 +191,11 @@ def main():
     parser.add_argument("--layers", type=int, default=28)
     parser.add_argument("--ranges", action="store_true")
     parser.add_argument("--serve", action="store_true")
+    parser.add_argument("--hold", action="store_true")
     args = parser.parse_args()
+    if args.hold:
+        print(json.dumps({"held": True}), flush=True)
+        sys.stdin.readline()
     with torch.no_grad():
         load = Load(args.layers)
         if args.ranges:

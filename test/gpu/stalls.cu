@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the three kernels of test/cubin/kernels.cu, whose character is known: one waits for memory,
- *one for its own arithmetic, one at barriers. Each takes turns for as long as asked, so that its
- *share of the GPU's time is known too.
+ * one for its own arithmetic, one at barriers. Each takes turns for as long as asked, so that its
+ * share of the GPU's time is known too.
  *
  *	stalls [--seconds 5]
  *
- * Prints "ready" when all is set up, and at the end one JSON object: milliseconds of GPU time of
- *each kernel, by events, as stalls_check.py reads it.
+ * Prints "ready" when all is set up, "round US" for the microseconds of each round of turns, and at
+ * the end one JSON object: milliseconds of GPU time of each kernel, by events, as stalls_check.py
+ * reads it.
  */
 #include <ctime>
 #include <vector>
@@ -76,7 +77,7 @@ int main(int argc, char **argv)
 	double seconds = (double)bench_option(argc, argv, "--seconds", 5);
 	unsigned int *next = permutation();
 	float *data, *out;
-	uint64_t start;
+	uint64_t start, now, last;
 
 	CUDA_CHECK(cudaMalloc(&data, THREADS * sizeof(*data)));
 	CUDA_CHECK(cudaMemset(data, 0, THREADS * sizeof(*data)));
@@ -86,10 +87,14 @@ int main(int argc, char **argv)
 	CUDA_CHECK(cudaDeviceSynchronize());
 	puts("ready");
 	fflush(stdout);
-	start = bench_clock_ns(CLOCK_MONOTONIC);
-	while ((double)(bench_clock_ns(CLOCK_MONOTONIC) - start) < seconds * 1e9) {
+	start = now = bench_clock_ns(CLOCK_MONOTONIC);
+	while ((double)(now - start) < seconds * 1e9) {
 		for (int which = 0; which < 3; which++)
 			turn(&loads[which], which, next, data, out);
+		last = now;
+		now = bench_clock_ns(CLOCK_MONOTONIC);
+		printf("round %.1f\n", (double)(now - last) / 1e3);
+		fflush(stdout);
 	}
 	printf("{");
 	for (int which = 0; which < 3; which++)
