@@ -15,6 +15,7 @@
 
 __attribute__((visibility("default"))) int measure(void);
 
+static struct cuprobe_python_memory memory;
 static struct cuprobe_python_frame frames[MOST];
 
 /* Nanoseconds for each frame. */
@@ -24,25 +25,25 @@ static double walks(int times)
 	__u32 count = 0;
 
 	for (int i = 0; i < times; i++)
-		count += cuprobe_python_walk(frames, MOST);
+		count += cuprobe_python_walk(&memory, frames, MOST);
 	return count ? (double)(bench_clock_ns(CLOCK_MONOTONIC) - from) / count : 0;
 }
 
 static void caches_clear(void)
 {
-	static volatile char *memory;
+	static volatile char *bytes;
 
-	if (!memory)
-		memory = malloc(CACHE_BYTES);
-	for (int i = 0; memory && i < CACHE_BYTES; i += 64)
-		memory[i]++;
+	if (!bytes)
+		bytes = malloc(CACHE_BYTES);
+	for (int i = 0; bytes && i < CACHE_BYTES; i += 64)
+		bytes[i]++;
 }
 
 static void measure_one(const char *state, int times)
 {
 	double values[REPS];
 	char name[64];
-	__u32 count = cuprobe_python_walk(frames, MOST);
+	__u32 count = cuprobe_python_walk(&memory, frames, MOST);
 
 	for (int i = 0; i < REPS; i++) {
 		if (times == 1)
@@ -60,5 +61,5 @@ int measure(void)
 	measure_one("warm", WALKS);
 	measure_one("caches cleared", 1);
 	fflush(stdout);
-	return (int)cuprobe_python_walk(frames, MOST);
+	return (int)cuprobe_python_walk(&memory, frames, MOST);
 }

@@ -15,7 +15,7 @@
 #include <unwind.h>
 
 #include "bench.h"
-#include "src/inject/unwind.h"
+#include "src/inject/unwind_places.h"
 
 #define REPS_MOST 256
 #define DEPTH_MOST 256
@@ -34,7 +34,7 @@ static void ours(void)
 
 static void ours_anew(void)
 {
-	unwinding.first = CUPROBE_UNWIND_FRAMES;
+	cuprobe_places_forget(&unwinding);
 	cuprobe_unwind(&unwinding, CUPROBE_REGISTERS_OF_CALLER());
 }
 
@@ -150,7 +150,7 @@ static void report(const char *what, struct measurement *m, size_t reps, long wa
 	__u32 frames;
 
 	measure(m, walks, turns);
-	frames = cuprobe_unwind_depth(&unwinding);
+	frames = unwinding.depth;
 	for (size_t i = 0; i < reps; i++) {
 		stack[i] = measure(m, walks, turns);
 		frame[i] = stack[i] / frames;

@@ -159,13 +159,12 @@ static __u32 code_apply(__u32 data, bool cuda_up)
 static __u32 calls_apply(__u32 data)
 {
 	__u32 on = data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_launch);
-	__u8 classes = data & CUPROBE_PARCA_LAUNCHES ? CUPROBE_CALL_LAUNCHES : 0;
 
-	if (cuprobe_launch_apply(on))
-		classes = CUPROBE_CALL_ENQUEUES;
-	else
-		on = 0;
-	cuprobe_calls_show(classes);
+	if (data & CUPROBE_PARCA_LAUNCHES)
+		cuprobe_calls_show(CUPROBE_CALL_LAUNCHES);
+	if (!cuprobe_launch_apply(on))
+		return 0;
+	cuprobe_calls_show(CUPROBE_CALL_ENQUEUES);
 	return on;
 }
 

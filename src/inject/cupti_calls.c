@@ -52,7 +52,7 @@ static _Atomic __u8 classes_of[DOMAINS][CBIDS];
 
 static CUpti_SubscriberHandle subscriber;
 static __u8 shown; /* classes */
-static __u8 wanted, fenced;
+static bool all_shown;
 
 __u8 cuprobe_calls_classes(const char *name)
 {
@@ -98,22 +98,23 @@ bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 	return cuprobe_release_call(call, classes & CUPROBE_CALL_USES_GRAPH);
 }
 
-static void domain_show(size_t domain, __u8 now_shown)
+static void domain_show(size_t domain, __u8 classes)
 {
 	for (CUpti_CallbackId cbid = 1; cbid < CBIDS; cbid++) {
-		__u8 classes = call_classes(domain, cbid);
+		__u8 of_call = call_classes(domain, cbid);
 
-		if (!(classes & now_shown) != !(classes & shown))
-			cuprobe_cupti.EnableCallback((classes & now_shown) != 0, subscriber,
-						     domains[domain], cbid);
+		if ((of_call & classes) && !(of_call & shown))
+			cuprobe_cupti.EnableCallback(1, subscriber, domains[domain], cbid);
 	}
 }
 
-static void show(__u8 now_shown)
+void cuprobe_calls_show(__u8 classes)
 {
-	for (size_t domain = 0; domain < DOMAINS && now_shown != shown; domain++)
-		domain_show(domain, now_shown);
-	shown = now_shown;
+	if (all_shown || !(classes & ~shown))
+		return;
+	for (size_t domain = 0; domain < DOMAINS; domain++)
+		domain_show(domain, classes);
+	shown |= classes;
 }
 
 void cuprobe_calls_begin(CUpti_SubscriberHandle of)
@@ -124,32 +125,19 @@ void cuprobe_calls_begin(CUpti_SubscriberHandle of)
 	for (size_t domain = 0; domain < DOMAINS && !learned; domain++)
 		domain_learn(domain);
 	learned = true;
-	shown = wanted = fenced = 0;
-	show(WATCHED);
+	all_shown = false;
+	shown = 0;
+	cuprobe_calls_show(WATCHED);
 }
 
-void cuprobe_calls_show(__u8 classes)
+CUptiResult cuprobe_calls_show_all(void)
 {
-	wanted = classes;
-	show(WATCHED | fenced | wanted);
-}
+	for (size_t domain = 0; domain < DOMAINS && !all_shown; domain++) {
+		CUptiResult result = cuprobe_cupti.EnableDomain(1, subscriber, domains[domain]);
 
-void cuprobe_calls_fence(bool on)
-{
-	fenced = on ? CUPROBE_CALL_FENCED : 0;
-	show(WATCHED | fenced | wanted);
-}
-
-CUptiResult cuprobe_calls_show_all(bool on)
-{
-	CUptiResult driver = cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
-	CUptiResult runtime =
-		cuprobe_cupti.EnableDomain(on, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API);
-	__u8 again = shown;
-
-	if (!on) {
-		shown = 0;
-		show(again);
+		if (result != CUPTI_SUCCESS)
+			return result;
 	}
-	return driver == CUPTI_SUCCESS ? CUPTI_SUCCESS : runtime;
+	all_shown = true;
+	return CUPTI_SUCCESS;
 }

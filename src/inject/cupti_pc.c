@@ -388,7 +388,7 @@ static void sampling_begin(bool cuda_up)
 		return;
 	on = true;
 	cuprobe_fence_begin();
-	cuprobe_calls_fence(true);
+	cuprobe_calls_show(CUPROBE_CALL_FENCED);
 	if (cuda_up)
 		contexts_look();
 	sem_post(&wake);
@@ -406,7 +406,6 @@ static void sampling_end(void)
 		context_forget(&contexts[i]);
 	}
 	cuprobe_fence_end();
-	cuprobe_calls_fence(false);
 	on = false;
 	retry_ns = retry_delay_ns = 0;
 	period_up = 0;

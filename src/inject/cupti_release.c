@@ -26,6 +26,7 @@
  *   the kinds are still on cuptiFinalize() lets go of it; when they were switched off before, the
  *   next launch of that graph fails. With GRAPH_TRACE it fails either way.
  * - With kinds on, a second thread inside a CUDA call meanwhile corrupts the heap.
+ * - When callbacks were switched off during a call, as unsubscribing does, it corrupts the heap.
  *
  * So a process with graphs is finalised with its kinds on, and only when one thread alone has been
  * seen to use CUDA, for WATCH_NS of calls; else it is only unsubscribed. A call that lasts longer
@@ -46,6 +47,7 @@ static atomic_bool finalized;
 static CUptiResult finalize_result; /* released by `finalized` */
 
 static CUpti_SubscriberHandle subscriber;
+static bool unsubscribed; /* callbacks went off at any moment: see cupti_calls.h */
 
 static void caller_note(void)
 {
@@ -112,7 +114,8 @@ void cuprobe_release_prepare(CUpti_SubscriberHandle of)
 
 static bool can_finalize(void)
 {
-	if (!cuprobe_cupti.Finalize || cuprobe_env.release == CUPROBE_RELEASE_UNSUBSCRIBE)
+	if (!cuprobe_cupti.Finalize || unsubscribed ||
+	    cuprobe_env.release == CUPROBE_RELEASE_UNSUBSCRIBE)
 		return false;
 	return cuprobe_env.release == CUPROBE_RELEASE_FINALIZE ||
 	       cuprobe_cupti_version >= VERSION_12_0;
@@ -151,8 +154,7 @@ void cuprobe_release_begin(enum cuprobe_release_way way)
 			 ? CUPROBE_GATE_FOR_ONE
 			 : CUPROBE_GATE_FOR_ANY;
 	atomic_store_explicit(&watched_until_ns, 0, memory_order_relaxed);
-	finalizing =
-		way != CUPROBE_WAY_UNSUBSCRIBE && cuprobe_calls_show_all(true) == CUPTI_SUCCESS;
+	finalizing = way != CUPROBE_WAY_UNSUBSCRIBE && cuprobe_calls_show_all() == CUPTI_SUCCESS;
 	if (finalizing)
 		cuprobe_gate_arm(arming);
 }
@@ -174,6 +176,7 @@ static void unsubscribe(void)
 {
 	CUptiResult result = cuprobe_cupti.Unsubscribe(subscriber);
 
+	unsubscribed = true;
 	if (result != CUPTI_SUCCESS)
 		release_failed("cuptiUnsubscribe", result);
 }
@@ -210,8 +213,6 @@ bool cuprobe_release_cancel(void)
 {
 	if (!cuprobe_gate_disarm())
 		return false;
-	if (finalizing)
-		cuprobe_calls_show_all(false);
 	finalizing = false;
 	return true;
 }

@@ -62,9 +62,9 @@ static __u32 stack_take(struct launch_thread *t, __u64 now, struct cuprobe_regis
 	*ret_weight = cuprobe_budget_weight(&t->budget, now, cuprobe_env.stack_budget);
 	if (!*ret_weight)
 		return 0;
-	id = cuprobe_stacks_take(&t->unwinding, at, t->python);
+	id = cuprobe_stacks_take(&t->stacks, at);
 	/* What is learned once does not count. */
-	if (cuprobe_budget_measures(&t->budget) && !t->unwinding.learned)
+	if (cuprobe_budget_measures(&t->budget) && !t->stacks.unwinding.learned)
 		cuprobe_budget_spent(&t->budget, cuprobe_clock_now() - now);
 	return id;
 }
@@ -164,7 +164,7 @@ void cuprobe_launch_node(__u64 node, struct cuprobe_registers at)
 	record.thread = t->tid;
 	record.weight = CUPROBE_LAUNCH_WEIGHT_ONE;
 	if (!record.stack && cuprobe_outlet->consumers(CUPROBE_PROBE_stack))
-		record.stack = cuprobe_stacks_take(&t->unwinding, at, t->python);
+		record.stack = cuprobe_stacks_take(&t->stacks, at);
 	*slot = (struct launch_slot){.record = record};
 	if (!record.domain_api) /* there is no call whose end is shown */
 		cuprobe_launch_release(t);

@@ -87,7 +87,7 @@ static struct launch_thread *thread_make(void)
 	}
 	t->tid = (__u32)syscall(SYS_gettid);
 	t->session = 0;
-	cuprobe_unwind_init(&t->unwinding);
+	cuprobe_unwind_init(&t->stacks.unwinding);
 	cuprobe_budget_begin(&t->budget, cuprobe_clock_now(), (__u64)t->tid << 32 | t->tid);
 	self = t;
 	return t;

@@ -13,9 +13,7 @@
 
 #include "cuprobe/abi.h"
 #include "src/inject/budget.h"
-#include "src/inject/python.h"
 #include "src/inject/stacks.h"
-#include "src/inject/unwind.h"
 
 #define CUPROBE_LAUNCH_RING 8192u /* records: 10 ms at 800 000 a second */
 
@@ -40,8 +38,7 @@ struct launch_thread {
 	bool holds;		    /* the record at `written` is complete and may still change */
 	struct cuprobe_budget budget;
 	struct launch_slot ring[CUPROBE_LAUNCH_RING];
-	struct cuprobe_python_frame python[CUPROBE_STACKS_PYTHON];
-	struct cuprobe_unwinding unwinding;
+	struct cuprobe_stacks_thread stacks;
 };
 
 /* Once. 0 or -errno. */

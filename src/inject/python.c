@@ -125,32 +125,81 @@ static const char *frame_first(const char *thread)
 }
 
 /* A frame that is just being set up: tracebacks do not show it either. */
-static bool is_hidden(const char *frame, const struct python_source *source)
+static bool is_hidden(const char *frame, bool early)
 {
-	return source->early && frame[layout.frame_owner] != PYTHON_OWNER_GENERATOR;
+	return early && frame[layout.frame_owner] != PYTHON_OWNER_GENERATOR;
 }
 
-/* 1 when the frame was written, 0 when it does not show, -EINVAL when it is none. */
-static int frame_read(struct cuprobe_python_frame *ret, const char *frame)
+/* Where the next frame at that address will most often be at the same place, too. */
+static struct cuprobe_python_place *place_of(struct cuprobe_python_memory *memory,
+					     const char *frame)
 {
-	const char *code = python_frame_code(&layout, frame);
+	__u64 hash = (__u64)frame * 0x9e3779b97f4a7c15ull;
+
+	return &memory->places[(hash >> 32) % CUPROBE_PYTHON_PLACES];
+}
+
+/* What a frame is known by; without a version (before 3.12) it is by nothing. */
+static struct cuprobe_python_place seen(const char *frame)
+{
+	struct cuprobe_python_place now = {.frame = frame,
+					   .code = python_frame_code(&layout, frame)};
+
+	now.instruction = python_word(frame, layout.frame_instruction);
+	return now;
+}
+
+/* `known->code` was a code object, and `now` refers to it: so it is one. */
+static bool is_known(const struct cuprobe_python_place *known,
+		     const struct cuprobe_python_place *now)
+{
+	return known->version && known->frame == now->frame && known->code == now->code &&
+	       known->instruction == now->instruction &&
+	       known->version == (__u32)python_int(known->code, layout.code_version);
+}
+
+/* 0, or -EINVAL when it is no frame. */
+static int place_read(struct cuprobe_python_place *place)
+{
+	const char *code = place->code;
 	struct python_source source;
-	__s64 place;
+	__s64 at;
 
 	if (!python_pointer_is_sane(code) ||
 	    python_pointer(code, PYTHON_OBJECT_TYPE) != interpreter.code_type ||
-	    !python_place(&layout, frame, code, code, &place))
+	    !python_place(&layout, place->frame, code, code, &at))
 		return -EINVAL;
-	cuprobe_python_source(&interpreter, &layout, code, place, &source);
-	if (is_hidden(frame, &source))
+	cuprobe_python_source(&interpreter, &layout, code, at, &source);
+	place->function = source.function;
+	place->file = source.file;
+	place->line = source.line;
+	place->early = source.early;
+	if (layout.code_version != PYTHON_NOWHERE)
+		place->version = (__u32)python_int(code, layout.code_version);
+	return 0;
+}
+
+/* 1 when the frame was written, 0 when it does not show, -EINVAL when it is none. */
+static int frame_read(struct cuprobe_python_memory *memory, struct cuprobe_python_frame *ret,
+		      const char *frame)
+{
+	struct cuprobe_python_place *place = place_of(memory, frame), now = seen(frame);
+
+	if (!is_known(place, &now)) {
+		if (place_read(&now))
+			return -EINVAL;
+		*place = now;
+	}
+	if (is_hidden(frame, place->early))
 		return 0;
-	ret->function = source.function;
-	ret->file = source.file;
-	ret->line = source.line;
+	ret->function = place->function;
+	ret->file = place->file;
+	ret->line = place->line;
 	return 1;
 }
 
-static __u32 frames_walk(struct cuprobe_python_frame *ret, __u32 most, const char *frame)
+static __u32 frames_walk(struct cuprobe_python_memory *memory, struct cuprobe_python_frame *ret,
+			 __u32 most, const char *frame)
 {
 	__u32 count = 0, evaluation = 0;
 
@@ -161,7 +210,7 @@ static __u32 frames_walk(struct cuprobe_python_frame *ret, __u32 most, const cha
 		if (!python_pointer_is_sane(frame))
 			break;
 		native = python_is_native(&layout, frame);
-		shown = native ? 0 : frame_read(&ret[count], frame);
+		shown = native ? 0 : frame_read(memory, &ret[count], frame);
 		if (shown < 0)
 			break;
 		if (shown)
@@ -173,7 +222,8 @@ static __u32 frames_walk(struct cuprobe_python_frame *ret, __u32 most, const cha
 	return count;
 }
 
-__u32 cuprobe_python_walk(struct cuprobe_python_frame *ret, __u32 most)
+__u32 cuprobe_python_walk(struct cuprobe_python_memory *memory, struct cuprobe_python_frame *ret,
+			  __u32 most)
 {
 	const char *thread;
 
@@ -183,7 +233,7 @@ __u32 cuprobe_python_walk(struct cuprobe_python_frame *ret, __u32 most)
 	if (interpreter.is_finalizing())
 		return 0;
 	thread = interpreter.thread();
-	return thread ? frames_walk(ret, most, frame_first(thread)) : 0;
+	return thread ? frames_walk(memory, ret, most, frame_first(thread)) : 0;
 }
 
 __u32 cuprobe_python_string(__u32 text)

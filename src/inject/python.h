@@ -23,6 +23,22 @@ struct cuprobe_python_frame {
 	__u32 evaluation;
 };
 
+#define CUPROBE_PYTHON_PLACES 256 /* a power of two */
+
+/* A frame as it was seen last, and what it showed; see python.c. */
+struct cuprobe_python_place {
+	const char *frame, *code;
+	__u64 instruction;
+	__u32 version; /* 0: nothing is known */
+	__u32 function, file, line;
+	bool early;
+} __attribute__((aligned(64)));
+
+/* What walks of one thread remember; all zeroes at first. */
+struct cuprobe_python_memory {
+	struct cuprobe_python_place places[CUPROBE_PYTHON_PLACES];
+};
+
 /*
  * Looks for the interpreter, while there is none, and whether its frames can be read; says so where
  * they cannot. For helper threads and injection calls, again and again while stacks are wanted.
@@ -34,7 +50,8 @@ void cuprobe_python_look(void);
  * outer ones may be missing. 0 where there are none or they cannot be read. No lock, no allocation,
  * no system call.
  */
-__u32 cuprobe_python_walk(struct cuprobe_python_frame *ret, __u32 most);
+__u32 cuprobe_python_walk(struct cuprobe_python_memory *memory, struct cuprobe_python_frame *ret,
+			  __u32 most);
 
 /* The string id of `function` or `file`. Pump thread. */
 __u32 cuprobe_python_string(__u32 text);

@@ -78,10 +78,12 @@ static __u64 hash_mix(__u64 hash, __u64 number)
 static __u64 python_hash(__u64 hash, const struct cuprobe_python_frame *python, __u32 count)
 {
 	for (__u32 i = 0; i < count; i++) {
-		hash = hash_mix(hash, (__u64)python[i].function << 32 | python[i].file);
-		hash = hash_mix(hash, (__u64)python[i].line << 32 | python[i].evaluation);
+		__u64 name = (__u64)python[i].function << 32 | python[i].file;
+		__u64 place = (__u64)python[i].line << 32 | python[i].evaluation;
+
+		hash = hash * 0xd6e8feb86659fd93ull + hash_mix(hash_mix(0, name), place);
 	}
-	return hash;
+	return hash_mix(hash, count);
 }
 
 /* The slot with that hash, or the empty one where it belongs. `ret_word` is what it holds. */
@@ -116,7 +118,7 @@ static struct cuprobe_python_frame *stack_python(struct stack *stack)
 static struct stack *stack_keep(const struct cuprobe_unwinding *u,
 				const struct cuprobe_python_frame *python, __u32 count)
 {
-	__u32 native = cuprobe_unwind_depth(u);
+	__u32 native = u->depth;
 	size_t bytes = stack_bytes(native, count);
 	__u64 at =
 		atomic_fetch_add_explicit(&table.used, (bytes + 7) & ~7ull, memory_order_relaxed);
@@ -128,9 +130,9 @@ static struct stack *stack_keep(const struct cuprobe_unwinding *u,
 	stack->python = (__u16)count;
 	stack->broken = u->end == CUPROBE_UNWIND_BROKEN;
 	for (__u32 i = 0; i < native; i++) {
-		const struct cuprobe_unwind_frame *frame = &u->frames[u->first + i];
+		const struct cuprobe_unwind_place *place = cuprobe_unwind_at(u, i);
 
-		stack->pc[i] = frame->at.pc | (frame->rule.kind == CUPROBE_RULE_CHAIN ? CHAIN : 0);
+		stack->pc[i] = place->pc | (place->rule.kind == CUPROBE_RULE_CHAIN ? CHAIN : 0);
 	}
 	memcpy(stack_python(stack), python, count * sizeof(*python));
 	return stack;
@@ -157,44 +159,54 @@ static __u32 stack_add(struct stack *stack, __u64 hash)
 
 /* A walk, and what its stack is known by. */
 struct taken {
-	struct cuprobe_python_frame *python;
-	__u32 python_count;
 	__u64 hash;
+	__u32 python; /* frames */
 };
 
-static __u32 taken_find(struct taken *t, struct cuprobe_unwinding *u, struct cuprobe_registers at)
+static __u32 taken_find(struct taken *ret, struct cuprobe_stacks_thread *t,
+			struct cuprobe_registers at)
 {
-	__u64 word;
+	__u64 hash = python_hash(cuprobe_unwind(&t->unwinding, at), t->python, ret->python), word;
+	struct cuprobe_stacks_recent *recent = &t->recent[hash % CUPROBE_STACKS_RECENT];
 
-	t->hash = python_hash(cuprobe_unwind(u, at), t->python, t->python_count);
-	slot_find(t->hash, &word);
-	return word_id(word);
+	ret->hash = hash;
+	if (recent->id && recent->hash == hash)
+		return recent->id;
+	slot_find(hash, &word);
+	*recent = (struct cuprobe_stacks_recent){hash, word_id(word)};
+	return recent->id;
 }
 
-__u32 cuprobe_stacks_take(struct cuprobe_unwinding *u, struct cuprobe_registers at,
-			  struct cuprobe_python_frame *python)
+static __u32 taken_new(struct taken *taken, struct cuprobe_stacks_thread *t,
+		       struct cuprobe_registers at)
 {
-	struct taken t = {.python = python};
 	struct stack *stack;
 	__u32 id;
 
-	if (!cuprobe_env.native_stacks)
-		t.python_count = cuprobe_python_walk(python, CUPROBE_STACKS_PYTHON);
-	id = taken_find(&t, u, at);
-	if (id)
-		return id;
 	/* Before a stack is taken for a new one: it may come from the rules of a library that is
 	 * gone. */
 	cuprobe_rules_check();
-	id = taken_find(&t, u, at);
-	u->learned = true;
+	id = taken_find(taken, t, at);
+	t->unwinding.learned = true;
 	if (id)
 		return id;
-	stack = stack_keep(u, t.python, t.python_count);
-	id = stack ? stack_add(stack, t.hash) : 0;
+	stack = stack_keep(&t->unwinding, t->python, taken->python);
+	id = stack ? stack_add(stack, taken->hash) : 0;
 	if (!id)
 		cuprobe_ledger_lose(CUPROBE_PROBE_stack, 1);
 	return id;
+}
+
+__u32 cuprobe_stacks_take(struct cuprobe_stacks_thread *t, struct cuprobe_registers at)
+{
+	struct taken taken = {0};
+	__u32 id;
+
+	if (!cuprobe_env.native_stacks)
+		taken.python =
+			cuprobe_python_walk(&t->python_memory, t->python, CUPROBE_STACKS_PYTHON);
+	id = taken_find(&taken, t, at);
+	return id ? id : taken_new(&taken, t, at);
 }
 
 static __u32 native_frames(struct cuprobe_frame *ret, const struct stack *stack)

@@ -10,23 +10,34 @@
 
 #include <linux/types.h>
 
-#include "src/inject/unwind_machine.h"
+#include "src/inject/python.h"
+#include "src/inject/unwind.h"
 
-struct cuprobe_python_frame;
-struct cuprobe_unwinding;
+/* Python frames of one stack; of more the outermost are left out. */
+#define CUPROBE_STACKS_PYTHON 512
+#define CUPROBE_STACKS_RECENT 256 /* a power of two */
 
-#define CUPROBE_STACKS_PYTHON                                                                      \
-	512 /* Python frames of one stack; of more the outermost are left out */
+struct cuprobe_stacks_recent {
+	__u64 hash;
+	__u32 id; /* 0: none */
+};
+
+/* What a thread remembers of its stacks; all zeroes at first. */
+struct cuprobe_stacks_thread {
+	struct cuprobe_stacks_recent recent[CUPROBE_STACKS_RECENT]; /* by hash */
+	struct cuprobe_python_memory python_memory;
+	struct cuprobe_python_frame python[CUPROBE_STACKS_PYTHON];
+	struct cuprobe_unwinding unwinding;
+};
 
 /* Reserves address space, once. 0 or -errno. */
 int cuprobe_stacks_init(void);
 
 /*
- * The id of the stack from `at` on, with the thread's Python frames, for which `python` has room.
- * 0, and counted, when there is no room for one more stack.
+ * The id of the stack from `at` on, with the thread's Python frames. 0, and counted, when there is
+ * no room for one more stack.
  */
-__u32 cuprobe_stacks_take(struct cuprobe_unwinding *u, struct cuprobe_registers at,
-			  struct cuprobe_python_frame *python);
+__u32 cuprobe_stacks_take(struct cuprobe_stacks_thread *t, struct cuprobe_registers at);
 
 /* The pump's: defines what is new; and everything again, as for strings. */
 void cuprobe_stacks_pump(void);

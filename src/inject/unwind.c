@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/unwind.h"
 
+#include "src/inject/unwind_places.h"
 #include "src/inject/unwind_rules.h"
 #include "src/inject/unwind_window.h"
 
-#define FRAMES CUPROBE_UNWIND_FRAMES
 #define FIRST_PAGES 65536u /* no code lies below */
 
 /* Every word of the stack is read here: other tools' red zones are none of our business. */
@@ -22,11 +22,6 @@ struct stepped {
 static inline bool is_readable(const struct cuprobe_unwinding *u, __u64 at)
 {
 	return at >= u->low && at <= u->high - sizeof(__u64) && !(at % CUPROBE_FRAME_ALIGNMENT);
-}
-
-static inline bool is_same(struct cuprobe_registers a, struct cuprobe_registers b)
-{
-	return a.pc == b.pc && a.sp == b.sp && a.fp == b.fp;
 }
 
 /* A copied stack may go on where the copy ends. */
@@ -109,81 +104,6 @@ rare_step(struct cuprobe_unwinding *u, struct cuprobe_rule rule, struct cuprobe_
 	return s.end;
 }
 
-static inline struct cuprobe_rule rule_for(struct cuprobe_unwinding *u, __u64 pc)
-{
-	struct cuprobe_rule rule;
-
-	if (cuprobe_rules_get(pc - 1, &rule))
-		return rule;
-	u->learned = true;
-	return cuprobe_rules_learn(pc - 1);
-}
-
-/* A walk under way. */
-struct walk {
-	struct cuprobe_registers at;
-	__u32 count; /* of fresh frames */
-	__u32 known; /* the frame of the last stack at or above `at` */
-	enum cuprobe_unwind_end end;
-};
-
-/*
- * `at` is a frame of the last stack: goes on as long as the frames above are those of that stack.
- * Returns how many are; `at` is then the first that is not one, unless the end was reached.
- */
-static inline __u32 known_follow(struct cuprobe_unwinding *u, struct walk *w)
-{
-	const struct cuprobe_unwind_frame *frame = &u->frames[w->known],
-					  *last = &u->frames[FRAMES - 1];
-	struct stepped s;
-
-	for (;; frame++) {
-		s = step(u, frame->rule, frame->at);
-		if (s.end != CUPROBE_UNWIND_ON || frame == last || !is_same(s.to, frame[1].at))
-			break;
-	}
-	w->at = s.to;
-	w->end = s.end;
-	return (__u32)(frame + 1 - u->frames) - w->known;
-}
-
-static void known_copy(struct cuprobe_unwinding *u, struct walk *w, __u32 count)
-{
-	for (; count && w->count < FRAMES; count--)
-		u->fresh[w->count++] = u->frames[w->known++];
-}
-
-/* True when all the rest of the last stack is the rest of this one. */
-static bool known_walk(struct cuprobe_unwinding *u, struct walk *w)
-{
-	__u32 count = known_follow(u, w);
-
-	if (w->known + count == FRAMES && w->end != CUPROBE_UNWIND_ON && w->end == u->end)
-		return true;
-	known_copy(u, w, count);
-	return false;
-}
-
-/* Goes on to the next frame of the last stack, or to the end. */
-static void fresh_walk(struct cuprobe_unwinding *u, struct walk *w)
-{
-	const struct cuprobe_unwind_frame *known = &u->frames[w->known], *end = &u->frames[FRAMES];
-	struct stepped s = {.to = w->at};
-	__u32 count = w->count;
-
-	do {
-		struct cuprobe_unwind_frame *frame = &u->fresh[count++];
-
-		frame->at = s.to;
-		frame->rule = rule_for(u, s.to.pc);
-		s = step(u, frame->rule, s.to);
-		while (known < end && known->at.sp < s.to.sp)
-			known++;
-	} while (s.end == CUPROBE_UNWIND_ON && count < FRAMES &&
-		 !(known < end && is_same(known->at, s.to)));
-	*w = (struct walk){s.to, count, (__u32)(known - u->frames), s.end};
-}
-
 static __u64 hash_mix(__u64 hash, __u64 number)
 {
 	hash = (hash ^ number) * 0x9e3779b97f4a7c15ull;
@@ -191,80 +111,99 @@ static __u64 hash_mix(__u64 hash, __u64 number)
 }
 
 /* Addresses mean something else after a module was unloaded: so the hash is another one. */
-static __u64 hash_begin(enum cuprobe_unwind_end end)
+static __u64 hash_end(__u64 hash, enum cuprobe_unwind_end end)
 {
-	return hash_mix(atomic_load_explicit(&cuprobe_rules_unloads, memory_order_relaxed), end);
+	hash = hash_mix(hash, atomic_load_explicit(&cuprobe_rules_unloads, memory_order_relaxed));
+	return hash_mix(hash, end);
 }
 
-/* Puts the fresh frames below what is known. Returns the hash of all. */
-static __u64 frames_join(struct cuprobe_unwinding *u, const struct walk *w)
+/*
+ * What is read next depends on the place that was expected, not on what was read last: so the
+ * processor need not wait for one load to begin the next. The compiler must not see that both are
+ * the same.
+ */
+static inline const struct cuprobe_unwind_place *place_at(const struct cuprobe_unwinding *u,
+							  __u32 number)
 {
-	__u64 hash = w->known < FRAMES ? u->frames[w->known].hash : hash_begin(w->end);
-	struct cuprobe_unwind_frame *to = &u->frames[w->known];
+	__asm__("" : "+r"(number));
+	return &u->places[number];
+}
 
-	for (__u32 i = w->count; i--;) {
-		hash = hash_mix(hash, u->fresh[i].at.pc);
-		*--to = u->fresh[i];
-		to->hash = hash;
+/*
+ * Whether the caller is the place behind; on the thread's own stack. `fp` is where fp's value is:
+ * few frames need it.
+ */
+__attribute__((no_sanitize("address", "thread"))) static inline bool
+goes_behind(const struct cuprobe_unwind_place *place, const __u64 **fp)
+{
+	struct cuprobe_rule rule = place->rule;
+	const __u64 *sp = (const __u64 *)place[1].sp;
+
+	if (place->behind == CUPROBE_UNWIND_BEHIND_NOTHING)
+		return false;
+	if (place->behind == CUPROBE_UNWIND_BEHIND_BY_FP &&
+	    **fp + (__u64)(__s64)rule.offset != (__u64)sp)
+		return false;
+	if (sp[-rule.pc] != place[1].pc)
+		return false;
+	if (rule.fp)
+		*fp = &sp[-rule.fp];
+	return true;
+}
+
+__attribute__((noinline, no_sanitize("address", "thread"))) static struct stepped
+whole_step(struct cuprobe_unwinding *u, const struct cuprobe_unwind_place *place, const __u64 *fp)
+{
+	return step(u, place->rule, (struct cuprobe_registers){.sp = place->sp, .fp = *fp});
+}
+
+static __u64 walk(struct cuprobe_unwinding *u, struct cuprobe_registers at)
+{
+	__u32 number = cuprobe_places_find(u, 0, at.pc, at.sp), depth = 0;
+	struct stepped s = {.to = at, .end = CUPROBE_UNWIND_BROKEN};
+	const __u64 *fp = &s.to.fp;
+	__u64 hash = 0;
+
+	for (;;) {
+		const struct cuprobe_unwind_place *place = place_at(u, number);
+
+		u->path[depth++] = (__u16)number;
+		hash = hash * 0xd6e8feb86659fd93ull + hash_mix(0, place->pc);
+		if (depth == CUPROBE_UNWIND_FRAMES)
+			break;
+		number++;
+		if (!u->delta && goes_behind(place, &fp))
+			continue;
+		s = whole_step(u, place, fp);
+		fp = &s.to.fp;
+		if (s.end != CUPROBE_UNWIND_ON)
+			break;
+		number = cuprobe_places_find(u, number - 1, s.to.pc, s.to.sp);
 	}
-	u->first = (__u32)(to - u->frames);
-	u->end = w->end;
-	return hash;
+	u->depth = depth;
+	u->end = s.end == CUPROBE_UNWIND_ON ? CUPROBE_UNWIND_BROKEN : s.end;
+	return hash_end(hash, u->end);
 }
 
-static void walk(struct cuprobe_unwinding *u, struct walk *w)
+static __u64 walk_from(struct cuprobe_unwinding *u, struct cuprobe_registers at)
 {
-	while (w->end == CUPROBE_UNWIND_ON && w->count < FRAMES) {
-		if (w->known == FRAMES || !is_same(u->frames[w->known].at, w->at))
-			fresh_walk(u, w);
-		else if (known_walk(u, w))
-			return;
-	}
-	w->known = FRAMES;
-	if (w->end == CUPROBE_UNWIND_ON)
-		w->end = CUPROBE_UNWIND_BROKEN;
-}
-
-static bool generation_is_current(const struct cuprobe_unwinding *u)
-{
-	return u->generation ==
-	       atomic_load_explicit(&cuprobe_rules_generation, memory_order_acquire);
-}
-
-static void frames_forget(struct cuprobe_unwinding *u)
-{
-	u->first = FRAMES;
-	u->generation = atomic_load_explicit(&cuprobe_rules_generation, memory_order_acquire);
-}
-
-static struct walk walk_from(struct cuprobe_unwinding *u, struct cuprobe_registers at)
-{
-	struct walk w = {.at = at, .known = u->first};
-
+	cuprobe_places_begin(u);
 	cuprobe_window_move(u, at.sp);
-	walk(u, &w);
-	return w;
+	return walk(u, at);
 }
 
 __u64 cuprobe_unwind(struct cuprobe_unwinding *u, struct cuprobe_registers at)
 {
-	struct walk w;
+	__u64 hash;
 
 	u->learned = false;
-	if (!generation_is_current(u))
-		frames_forget(u);
-	w = walk_from(u, at);
-	/* Learning may have found that a module is gone; and what is known leaves no room for more.
-	 */
-	if (!generation_is_current(u) || w.count > w.known) {
-		frames_forget(u);
-		w = walk_from(u, at);
-	}
-	return frames_join(u, &w);
+	hash = walk_from(u, at);
+	/* Learning may have found that a module is gone. */
+	return cuprobe_places_are_current(u) ? hash : walk_from(u, at);
 }
 
 void cuprobe_unwind_init(struct cuprobe_unwinding *u)
 {
 	cuprobe_window_init(u);
-	frames_forget(u);
+	cuprobe_places_forget(u);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The call stack of the calling thread, in programs without frame pointers, at a few nanoseconds a
- * frame. What has not changed since the thread's last walk is not looked up again: each of its
- * frames is only computed anew and found to be the same. No read leaves the thread's stack; a stack
- * that is none of the thread's own (a coroutine's, a signal's) is read from a copy that the kernel
+ * frame. Places that the thread has been at before are not looked up again: each is only computed
+ * anew and found to be the one that was expected. No read leaves the thread's stack; a stack that
+ * is none of the thread's own (a coroutine's, a signal's) is read from a copy that the kernel
  * makes.
  */
 #ifndef CUPROBE_INJECT_UNWIND_H
@@ -17,12 +17,28 @@
 #include "src/inject/unwind_rule.h"
 
 #define CUPROBE_UNWIND_FRAMES 1024 /* of deeper stacks the outermost are left out */
+#define CUPROBE_UNWIND_PLACES 4096 /* when there are too many, all are forgotten */
 #define CUPROBE_UNWIND_COPY_BYTES 32768u
 
-struct cuprobe_unwind_frame {
-	struct cuprobe_registers at;
+/* Whether the place behind is the caller that was found first, and what is to be seen if it is. */
+enum cuprobe_unwind_behind {
+	CUPROBE_UNWIND_BEHIND_NOTHING, /* or what a whole step is needed for */
+	CUPROBE_UNWIND_BEHIND_BY_SP,   /* its pc is on the stack */
+	CUPROBE_UNWIND_BEHIND_BY_FP,   /* likewise, and fp leads to its sp */
+};
+
+/*
+ * A place that a walk has come by: code that calls, at a height of the stack. How walks went on
+ * from there is kept beside it, in the order in which they came by, so that going the same way
+ * again reads memory one line after the other.
+ */
+struct cuprobe_unwind_place {
+	__u64 pc, sp;
 	struct cuprobe_rule rule;
-	__u64 hash; /* of this frame and those above */
+	__u16 caller; /* where a walk went from here that did not go to the place behind; or 0 */
+	__u16 next;   /* with the same hash, or 0 */
+	__u8 behind;  /* enum cuprobe_unwind_behind */
+	__u8 reserved[3];
 };
 
 enum cuprobe_unwind_end {
@@ -37,25 +53,30 @@ struct cuprobe_unwinding {
 	/* What may be read now, and what to add to an address to read there. */
 	__u64 low, high, delta;
 	struct cuprobe_registers rare; /* where a rare kind of step leads */
-	/* The last stack: frames[first] is the innermost frame, the outermost one is the last. */
-	__u32 first;
+	__u32 generation;	       /* of its rules */
+	bool learned;		       /* in the last walk something was seen for the first time */
+	/* The last stack: its places, the innermost first. */
 	enum cuprobe_unwind_end end;
-	__u32 generation; /* of its rules */
-	bool learned;	  /* in the last walk something was seen for the first time */
-	struct cuprobe_unwind_frame frames[CUPROBE_UNWIND_FRAMES];
-	struct cuprobe_unwind_frame fresh[CUPROBE_UNWIND_FRAMES]; /* of a walk under way */
+	__u32 depth;
+	__u16 path[CUPROBE_UNWIND_FRAMES];
+	/* By hash, then from 1 on; what lies behind the last is none. */
+	__u32 count;
+	__u16 index[CUPROBE_UNWIND_PLACES];
+	struct cuprobe_unwind_place places[CUPROBE_UNWIND_PLACES + 2];
 	__u64 copy[CUPROBE_UNWIND_COPY_BYTES / sizeof(__u64)];
 };
 
 /* Begins anew for the calling thread. Not cheap. */
 void cuprobe_unwind_init(struct cuprobe_unwinding *u);
 
-/* Walks from `at`. The stack is in u->frames then; returns its hash. */
+/* Walks from `at`, and returns the hash of the stack. */
 __u64 cuprobe_unwind(struct cuprobe_unwinding *u, struct cuprobe_registers at);
 
-static inline __u32 cuprobe_unwind_depth(const struct cuprobe_unwinding *u)
+/* A frame of the last stack; 0 is the innermost one. */
+static inline const struct cuprobe_unwind_place *
+cuprobe_unwind_at(const struct cuprobe_unwinding *u, __u32 frame)
 {
-	return CUPROBE_UNWIND_FRAMES - u->first;
+	return &u->places[u->path[frame]];
 }
 
 #endif

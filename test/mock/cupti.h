@@ -114,6 +114,9 @@ void script_emit(void); /* records whose time has come */
 void hazard_instantiated(struct CUgraphExec_st *exec);
 void hazard_launched(struct CUgraphExec_st *exec);
 void hazard_disabled(CUpti_ActivityKind kind);
+void hazard_call_shown(struct mock_call *call);
+void hazard_call_over(const struct mock_call *call);
+void hazard_hidden(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
 bool hazard_finalize_begin(uint32_t *ret_calls);
 void hazard_finalize_end(bool alone, uint32_t calls);
 

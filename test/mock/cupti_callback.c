@@ -30,10 +30,42 @@ static struct CUpti_Subscriber_st *all_subscribers; /* never freed: late callbac
 static struct CUpti_Subscriber_st *_Atomic subscriber;
 static _Atomic uint8_t enabled[CUPTI_CB_DOMAIN_SIZE][CUPTI_MAX_CBIDS];
 
+static uint32_t domain_size(CUpti_CallbackDomain domain)
+{
+	switch (domain) {
+	case CUPTI_CB_DOMAIN_DRIVER_API:
+		return CUPTI_DRIVER_SIZE;
+	case CUPTI_CB_DOMAIN_RUNTIME_API:
+		return CUPTI_RUNTIME_SIZE;
+	case CUPTI_CB_DOMAIN_RESOURCE:
+		return CUPTI_CBID_RESOURCE_SIZE;
+	case CUPTI_CB_DOMAIN_SYNCHRONIZE:
+		return CUPTI_CBID_SYNCHRONIZE_SIZE;
+	case CUPTI_CB_DOMAIN_NVTX:
+		return 64;
+	case CUPTI_CB_DOMAIN_STATE:
+		return CUPTI_CBID_STATE_SIZE;
+	default:
+		return 0;
+	}
+}
+
 void callback_reset(void)
 {
 	memset((void *)enabled, 0, sizeof(enabled));
 	atomic_store(&subscriber, NULL);
+}
+
+static void callback_switch(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, bool on)
+{
+	if (atomic_exchange(&enabled[domain][cbid], on) && !on)
+		hazard_hidden(domain, cbid);
+}
+
+static void domain_switch(CUpti_CallbackDomain domain, bool on)
+{
+	for (uint32_t cbid = 1; cbid < domain_size(domain); cbid++)
+		callback_switch(domain, cbid, on);
 }
 
 static bool subscriber_rival(char *name, size_t bytes)
@@ -128,31 +160,13 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiUnsubscribe(CUpti_SubscriberHandle handle)
 	CUPTI_BEGIN();
 	pthread_mutex_lock(&lock);
 	valid = handle_valid(__func__, handle);
+	for (uint32_t domain = 0; valid && domain < CUPTI_CB_DOMAIN_SIZE; domain++)
+		domain_switch(domain, false);
 	if (valid)
 		callback_reset();
 	pthread_mutex_unlock(&lock);
 	deliver_unsubscribed();
 	return valid ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
-}
-
-static uint32_t domain_size(CUpti_CallbackDomain domain)
-{
-	switch (domain) {
-	case CUPTI_CB_DOMAIN_DRIVER_API:
-		return CUPTI_DRIVER_SIZE;
-	case CUPTI_CB_DOMAIN_RUNTIME_API:
-		return CUPTI_RUNTIME_SIZE;
-	case CUPTI_CB_DOMAIN_RESOURCE:
-		return CUPTI_CBID_RESOURCE_SIZE;
-	case CUPTI_CB_DOMAIN_SYNCHRONIZE:
-		return CUPTI_CBID_SYNCHRONIZE_SIZE;
-	case CUPTI_CB_DOMAIN_NVTX:
-		return 64;
-	case CUPTI_CB_DOMAIN_STATE:
-		return CUPTI_CBID_STATE_SIZE;
-	default:
-		return 0;
-	}
 }
 
 MOCK_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle handle,
@@ -162,7 +176,7 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiEnableCallback(uint32_t enable, CUpti_Subs
 	CUPTI_BEGIN();
 	if (!handle_valid(__func__, handle) || !cbid || cbid >= domain_size(domain))
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	atomic_store(&enabled[domain][cbid], enable != 0);
+	callback_switch(domain, cbid, enable);
 	return CUPTI_SUCCESS;
 }
 
@@ -173,7 +187,7 @@ MOCK_EXPORT CUptiResult CUPTIAPI cuptiEnableDomain(uint32_t enable, CUpti_Subscr
 	if (!handle_valid(__func__, handle) || !domain_size(domain))
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	for (uint32_t cbid = 1; cbid < domain_size(domain); cbid++)
-		atomic_store(&enabled[domain][cbid], enable != 0);
+		callback_switch(domain, cbid, enable);
 	return CUPTI_SUCCESS;
 }
 
@@ -250,14 +264,17 @@ static void call_enter(struct mock_call *call)
 		call->recorded = true;
 		call->enter_ns = cupti_time();
 	}
-	if (callback_wanted(call->domain, call->cbid))
+	if (callback_wanted(call->domain, call->cbid)) {
+		hazard_call_shown(call);
 		callback_call(call, CUPTI_API_ENTER);
+	}
 }
 
 static void call_exit(struct mock_call *call)
 {
 	if (call->recorded && call_recorded(call))
 		record_call(call, cupti_time());
+	hazard_call_over(call);
 	if (callback_wanted(call->domain, call->cbid))
 		callback_call(call, CUPTI_API_EXIT);
 }

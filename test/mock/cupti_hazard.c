@@ -8,9 +8,12 @@
  *   memory. cuptiFinalize() lets go of it while those kinds are on; when one of them has been
  *   switched off before, or with GRAPH_TRACE, the next launch of that graph fails.
  * - cuptiFinalize() with kinds on, while another thread is inside a CUDA call, corrupts the heap.
+ * - So it does after a callback was switched off during the call that it had shown the beginning
+ * of.
  */
 #include "test/mock/cupti.h"
 
+#include <string.h>
 #include <time.h>
 
 #define HELD_FOR_GOOD (1u << 31)
@@ -30,6 +33,29 @@ static uint32_t holding_bit(CUpti_ActivityKind kind)
 			return 1u << i;
 	}
 	return 0;
+}
+
+/* Calls under way, of which ENTER was shown in this life of CUPTI. */
+static atomic_uint under_way[CUPTI_CB_DOMAIN_SIZE][CUPTI_MAX_CBIDS];
+static atomic_uint life = 1;
+static atomic_bool cut_short; /* one of them will not be shown its EXIT */
+
+void hazard_call_shown(struct mock_call *call)
+{
+	call->shown = atomic_load(&life);
+	atomic_fetch_add(&under_way[call->domain][call->cbid], 1);
+}
+
+void hazard_call_over(const struct mock_call *call)
+{
+	if (call->shown == atomic_load(&life))
+		atomic_fetch_sub(&under_way[call->domain][call->cbid], 1);
+}
+
+void hazard_hidden(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+	if (atomic_load(&under_way[domain][cbid]))
+		atomic_store(&cut_short, true);
 }
 
 void hazard_instantiated(struct CUgraphExec_st *exec)
@@ -80,6 +106,11 @@ bool hazard_finalize_begin(uint32_t *ret_calls)
 
 void hazard_finalize_end(bool alone, uint32_t calls)
 {
+	if (atomic_exchange(&cut_short, false))
+		drv->violation(
+			"cuptiFinalize called after a callback was switched off during a call");
+	atomic_fetch_add(&life, 1);
+	memset((void *)under_way, 0, sizeof(under_way));
 	if (alone && calls != drv->calls_begun())
 		drv->violation("cuptiFinalize called with kinds on and another thread inside CUDA");
 	for (struct CUgraphExec_st *exec = drv->graphs(); exec; exec = exec->next) {

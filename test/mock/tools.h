@@ -157,7 +157,7 @@ struct mock_call {
 	/* the tools' own, zero at enter */
 	uint64_t enter_ns, correlation_data;
 	bool recorded;
-	uint8_t entered; /* 1: its ENTER callback was given */
+	uint32_t shown; /* the life of CUPTI in which its ENTER callback was given, 0 none */
 };
 
 struct mock_sync {

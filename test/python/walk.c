@@ -39,6 +39,8 @@ int look_beside(void)
 	return pthread_create(&thread, NULL, looks, NULL);
 }
 
+static __thread struct cuprobe_python_memory memory;
+
 /* The frames, and how many evaluation loops are on the native stack. */
 int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations)
 {
@@ -48,7 +50,7 @@ int capture(struct cuprobe_python_frame *frames, int most, int *ret_evaluations)
 	*ret_evaluations = 0;
 	for (int i = 0; i < native; i++)
 		*ret_evaluations += cuprobe_python_evaluates((__u64)pcs[i] - 1);
-	return (int)cuprobe_python_walk(frames, (__u32)most);
+	return (int)cuprobe_python_walk(&memory, frames, (__u32)most);
 }
 
 const char *text(unsigned number)

@@ -194,10 +194,12 @@ static bool told(const char *what)
 	       !cuprobe_notice_take(&more);
 }
 
+static __thread struct cuprobe_python_memory memory;
+
 static __u32 walk(struct cuprobe_python_frame *ret, __u32 most)
 {
 	cuprobe_python_look();
-	return cuprobe_python_walk(ret, most);
+	return cuprobe_python_walk(&memory, ret, most);
 }
 
 #define FAIL_UNLESS(condition)                                                                     \

@@ -161,7 +161,6 @@ static void only_unsubscribes_when_a_thread_comes_while_it_waits(void)
 
 static void only_unsubscribes_beside_a_thread_that_waits(void)
 {
-	setenv("MOCK_DO", "delay cuStreamSynchronize ms=3000", 1);
 	workload_init();
 	graphs_start(1);
 	thread_add(wait_long);
@@ -178,6 +177,31 @@ static void finalises_beside_threads_without_graphs(void)
 		attach(BIT(kernel) | BIT(memset) | BIT(api));
 		detach();
 		assert_true(finalised());
+	}
+}
+
+/* With what is shown of a call switched off during the call it could not. */
+static void finalises_after_launches_were_told(void)
+{
+	workload_init();
+	workload_start(2);
+	for (int i = 0; i < 3; i++) {
+		attach(BIT(kernel) | BIT(launch) | BIT(stack));
+		want(i == 1 ? BIT(kernel) : BIT(launch));
+		workload_sleep_ms(200);
+		detach();
+		assert_true(finalised());
+	}
+}
+
+static void never_finalises_once_it_has_unsubscribed(void)
+{
+	workload_init();
+	workload_start(2);
+	for (int i = 0; i < 2; i++) {
+		attach(BIT(kernel) | BIT(launch));
+		detach();
+		assert_false(finalised());
 	}
 }
 
@@ -228,19 +252,23 @@ static void traces_whole_graphs_from_the_start(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
+	const char *orders; /* for the simulator */
 } cases[] = {
-#define CASE(name)                                                                                 \
+#define CASE(name, orders)                                                                         \
 	{                                                                                          \
-#name, name                                                                        \
+#name, name, orders                                                                \
 	}
-	CASE(finalises_beside_the_graphs_of_one_thread),
-	CASE(only_unsubscribes_beside_the_graphs_of_several),
-	CASE(only_unsubscribes_when_a_thread_comes_while_it_waits),
-	CASE(only_unsubscribes_beside_a_thread_that_waits),
-	CASE(finalises_beside_threads_without_graphs),
-	CASE(only_unsubscribes_after_a_consumer_left_before_the_others),
-	CASE(traces_no_whole_graphs_that_were_there_before),
-	CASE(traces_whole_graphs_from_the_start),
+	CASE(finalises_beside_the_graphs_of_one_thread, ""),
+	CASE(only_unsubscribes_beside_the_graphs_of_several, ""),
+	CASE(only_unsubscribes_when_a_thread_comes_while_it_waits, ""),
+	CASE(only_unsubscribes_beside_a_thread_that_waits, "delay cuStreamSynchronize ms=3000"),
+	CASE(finalises_beside_threads_without_graphs, ""),
+	CASE(finalises_after_launches_were_told, "delay cuLaunchKernel ms=10"),
+	CASE(never_finalises_once_it_has_unsubscribed,
+	     "delay cuLaunchKernel ms=10; fail cuptiFinalize CUPTI_ERROR_UNKNOWN nth=1"),
+	CASE(only_unsubscribes_after_a_consumer_left_before_the_others, ""),
+	CASE(traces_no_whole_graphs_that_were_there_before, ""),
+	CASE(traces_whole_graphs_from_the_start, ""),
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
@@ -261,9 +289,12 @@ static int child_main(const char *name)
 /* The simulator ends a child whose CUPTI calls would have broken a graph with status 86. */
 static void survives(void **state)
 {
+	size_t i = (uintptr_t)*state;
 	char line[256];
-	int status = rerun(*state, line, sizeof(line));
+	int status;
 
+	setenv("MOCK_DO", cases[i].orders, 1);
+	status = rerun(cases[i].name, line, sizeof(line));
 	if (status)
 		fail_msg("status 0x%x: %s", (unsigned int)status, line);
 }
@@ -276,6 +307,6 @@ int main(int argc, char **argv)
 		return child_main(argv[1]);
 	for (size_t i = 0; i < CASES; i++)
 		tests[i] = (struct CMUnitTest){cases[i].name, survives, NULL, NULL,
-					       (void *)(uintptr_t)cases[i].name};
+					       (void *)(uintptr_t)i};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -189,7 +189,7 @@ static void damaged_stacks_never_fault(void **state)
 
 		stack[random_number() % STACK_WORDS] = stack_word(u.own_low);
 		cuprobe_unwind(&u, at);
-		assert_in_range(cuprobe_unwind_depth(&u), 1, CUPROBE_UNWIND_FRAMES);
+		assert_in_range(u.depth, 1, CUPROBE_UNWIND_FRAMES);
 	}
 }
 
@@ -202,26 +202,25 @@ static void a_stack_that_is_not_there_is_marked(void **state)
 	(void)state;
 	cuprobe_unwind_init(&u);
 	cuprobe_unwind(&u, at);
-	assert_int_equal(cuprobe_unwind_depth(&u), 1);
+	assert_int_equal(u.depth, 1);
 	assert_int_equal(u.end, CUPROBE_UNWIND_BROKEN);
 }
 
 static struct cuprobe_unwinding deep;
 
-static __attribute__((noinline)) int recurse(int times)
+static __attribute__((noinline)) uint64_t recurse(int times)
 {
-	volatile int here = times;
+	volatile uint64_t hash = 0;
 
 	if (times)
-		return recurse(times - 1) + here;
-	cuprobe_unwind(&deep, CUPROBE_REGISTERS_OF_CALLER());
-	return here;
+		hash = recurse(times - 1);
+	else
+		hash = cuprobe_unwind(&deep, CUPROBE_REGISTERS_OF_CALLER());
+	return hash;
 }
 
 static void of_deep_stacks_the_innermost_frames_are_kept(void **state)
 {
-	const struct cuprobe_unwind_frame *frames = deep.frames;
-
 	(void)state;
 	cuprobe_unwind_init(&deep);
 	recurse(100);
@@ -229,8 +228,9 @@ static void of_deep_stacks_the_innermost_frames_are_kept(void **state)
 	for (int i = 0; i < 2; i++) {
 		recurse(2 * CUPROBE_UNWIND_FRAMES);
 		assert_int_equal(deep.end, CUPROBE_UNWIND_BROKEN);
-		assert_int_equal(cuprobe_unwind_depth(&deep), CUPROBE_UNWIND_FRAMES);
-		assert_int_equal(frames[0].at.pc, frames[CUPROBE_UNWIND_FRAMES - 1].at.pc);
+		assert_int_equal(deep.depth, CUPROBE_UNWIND_FRAMES);
+		assert_int_equal(cuprobe_unwind_at(&deep, 0)->pc,
+				 cuprobe_unwind_at(&deep, CUPROBE_UNWIND_FRAMES - 1)->pc);
 	}
 	recurse(100);
 	assert_int_equal(deep.end, CUPROBE_UNWIND_TOP);
@@ -242,10 +242,8 @@ static void equal_stacks_have_equal_hashes(void **state)
 
 	(void)state;
 	cuprobe_unwind_init(&deep);
-	for (volatile int i = 0; i < 3; i++) {
-		recurse(i == 1 ? 11 : 10);
-		hash[i] = deep.frames[deep.first].hash;
-	}
+	for (volatile int i = 0; i < 3; i++)
+		hash[i] = recurse(i == 1 ? 11 : 10);
 	assert_int_equal(hash[0], hash[2]);
 	assert_int_not_equal(hash[0], hash[1]);
 }

@@ -21,14 +21,13 @@ static _Unwind_Reason_Code frame_take(struct _Unwind_Context *context, void *arg
 
 static void show(const struct cuprobe_unwinding *u, const uint64_t *pc, uint32_t count)
 {
-	const struct cuprobe_unwind_frame *frame = &u->frames[u->first];
-	uint32_t depth = cuprobe_unwind_depth(u);
+	uint32_t depth = u->depth;
 
 	printf("differs (%u frames here, end %u; %u there):\n", depth, u->end, count);
 	for (uint32_t i = 0; i < depth || i < count; i++)
 		printf("  %2u %12llx (rule %u) %12llx\n", i,
-		       i < depth ? (unsigned long long)frame[i].at.pc : 0,
-		       i < depth ? frame[i].rule.kind : 0,
+		       i < depth ? (unsigned long long)cuprobe_unwind_at(u, i)->pc : 0,
+		       i < depth ? cuprobe_unwind_at(u, i)->rule.kind : 0,
 		       i < count ? (unsigned long long)pc[i] : 0);
 }
 
@@ -36,10 +35,10 @@ static void show(const struct cuprobe_unwinding *u, const uint64_t *pc, uint32_t
 static bool is_guess(const struct cuprobe_unwinding *u, uint32_t frames)
 {
 	for (uint32_t i = 0; i < frames; i++) {
-		if (u->frames[u->first + i].rule.kind == CUPROBE_RULE_CHAIN)
+		if (cuprobe_unwind_at(u, i)->rule.kind == CUPROBE_RULE_CHAIN)
 			return true;
 	}
-	return frames == cuprobe_unwind_depth(u) && u->end == CUPROBE_UNWIND_BROKEN;
+	return frames == u->depth && u->end == CUPROBE_UNWIND_BROKEN;
 }
 
 /* libgcc cannot go on where it finds no unwind information. */
@@ -51,9 +50,9 @@ static bool is_end(uint64_t pc)
 static void judge(struct comparison *c, const uint64_t *pc, uint32_t count)
 {
 	const struct cuprobe_unwinding *u = c->unwinding;
-	uint32_t depth = cuprobe_unwind_depth(u), same = 0;
+	uint32_t depth = u->depth, same = 0;
 
-	while (same < depth && same < count && u->frames[u->first + same].at.pc == pc[same])
+	while (same < depth && same < count && cuprobe_unwind_at(u, same)->pc == pc[same])
 		same++;
 	c->frames += same;
 	if (same == count && same == depth && u->end == CUPROBE_UNWIND_TOP)
