@@ -3,13 +3,15 @@
 """Runs every cell of the overhead table in turns; see bench-gpu.sh.
 
 Cells: bare; loaded (the library, nobody attached); kernel, graph, default (recorded from the
-start), launches (kernels and their launches), native, python (with the stacks of these), pc (PC
-samples), parca (a reader of cuda_correlation and activity_batch); late-* (attached while it runs);
+start), stacks (kernels, their launches and the stacks of these), pc (PC samples), parca (a reader of cuda_correlation and activity_batch); late-* (attached while it runs);
 after (the last consumer left, and CUPTI is given back); floor-* (CUPTI alone, buffers thrown away,
 callbacks empty); profiler (torch.profiler, the PyTorch load only). Each cell of a CUDA program is a
 process of its own in each round; of PyTorch, bare and loaded are several processes that take turns.
 A round visits every cell once; a ratio is taken within a round, and the table shows the median and
 the range of the rounds.
+
+--pairs N adds eager PyTorch with kernels recorded all the time (stacks-off), and their launches and
+stacks with them (stacks-on), in quick turns: the speed of a shared host changes within seconds.
 
 --fresh ROUNDS adds PyTorch cells that are processes of their own in each round too (fresh_*): what
 is on since the start changes the graphs that are instantiated under it.
@@ -29,11 +31,9 @@ LOWER_IS_BETTER = ("_ns",)
 KERNEL = ["--kinds", "kernel"]  # each node of a graph too
 GRAPH = ["--kinds", "kernel,graph"]
 SAMPLED = ["--kinds", "pc_sample"]
-LAUNCHES = ["--kinds", "kernel,launch"]
-NATIVE = KERNEL + ["--stacks=native"]
-PYTHON = KERNEL + ["--stacks=python"]
-RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED, "native": NATIVE,
-            "python": PYTHON}
+STACKS = ["--kinds", "kernel,launch,stack"]
+RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED,
+            "stacks": STACKS}
 FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph",
           "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead", "floor-pc": "pc_sample",
           "floor-parca": "kernel,launch"}
@@ -42,6 +42,7 @@ FRESH = ("bare", "floor-pc", "pc")
 PARCA = ["cuda_correlation", "activity_batch"]
 TWINS = 3  # processes of PyTorch for bare and for loaded: one differs from another by some percent
 SETTLE_S = 1.2  # from starting `record -p` until collection is surely on
+PAIR_SETTLE_S = 0.6  # the same beside another recorder
 RELEASE_S = 2.5  # of calls after the last consumer left, in which CUPTI is given back
 # (cell, against, metric, ratio of speed at least)
 GOALS = (
@@ -59,8 +60,7 @@ GOALS = (
     ("late-pc", "bare", "graph_per_s", 0.99),
     ("pc", "bare", "fresh_graph_per_s", 0.99),
     ("parca", "floor-parca", "launch_ns", 0.97),
-    ("native", "late-kernel", "eager_per_s", 0.93),
-    ("python", "late-kernel", "eager_per_s", 0.93),
+    ("stacks-on", "stacks-off", "eager_per_s", 0.93),
 )
 
 
@@ -162,10 +162,10 @@ class Bench:
             os.unlink(out)
         return [self.cuprobe, "record", "--quiet", *options, "-o", out, *rest]
 
-    def attach(self, pid, options):
-        recorder = subprocess.Popen(self.record(options, ["-p", str(pid)]),
+    def attach(self, pid, options, name="bench", settle_s=SETTLE_S):
+        recorder = subprocess.Popen(self.record(options, ["-p", str(pid)], name),
                                     stdout=subprocess.DEVNULL)
-        time.sleep(SETTLE_S)
+        time.sleep(settle_s)
         if recorder.poll() is not None:
             raise Failed(f"record -p ended with {recorder.returncode}")
         return recorder
@@ -284,7 +284,7 @@ class Bench:
             self.detach(recorder)
 
     def llm_attached(self, server, number, mode):
-        cells = [("late-kernel", KERNEL), ("launches", LAUNCHES), ("native", NATIVE), ("python", PYTHON), ("default", [])]
+        cells = [("late-kernel", KERNEL), ("default", [])]
         first = number % len(cells)
         for cell, options in cells[first:] + cells[:first]:
             self.llm_late(server, number, mode, cell, options)
@@ -316,6 +316,28 @@ class Bench:
         finally:
             for server in servers.values():
                 server.process.kill()
+
+    def pair(self, server, number):
+        """Once without stacks and once with them, the one that is first in turns."""
+        for cell in ("stacks-off", "stacks-on")[::-1 if number % 2 else 1]:
+            recorder = None
+            if cell == "stacks-on":
+                recorder = self.attach(server.process.pid, STACKS, "second", PAIR_SETTLE_S)
+            self.keep(cell, number, server.ask(f"{cell} eager"))
+            if recorder:
+                self.detach(recorder)
+
+    def pairs(self):
+        server = Server(self.llm_command(), self.env("loaded"), 120).ready()
+        recorder = self.attach(server.process.pid, KERNEL)
+        try:
+            for number in range(self.args.pairs):
+                self.pair(server, number)
+        except (Failed, subprocess.TimeoutExpired) as e:
+            self.fault("pairs", e)
+        finally:
+            self.detach(recorder)
+            server.close()
 
     def fresh_start(self, cell, number):
         command = [*self.llm_command(), "--hold"]
@@ -365,6 +387,8 @@ class Bench:
                         lambda number, p=program: self.cuda_round(p, number))
         if servers:
             self.llm(servers, start + self.args.budget - 5)
+        if self.args.pairs:
+            self.pairs()
         if self.args.fresh:
             self.fresh()
 
@@ -421,6 +445,8 @@ def main():
     parser.add_argument("--modes", type=lambda text: text.split(","), default=["eager", "graph"],
                         metavar="MODE[,MODE]", help="of PyTorch")
     parser.add_argument("--no-llm", dest="llm", action="store_false")
+    parser.add_argument("--pairs", type=int, default=0, metavar="N",
+                        help="of eager PyTorch without and with stacks (default none)")
     parser.add_argument("--fresh", type=int, default=0, metavar="ROUNDS",
                         help="of PyTorch processes for each cell (default none)")
     parser.add_argument("--llm-seconds", type=float, default=1.0)
@@ -429,7 +455,7 @@ def main():
     args.dist = os.path.abspath(args.dist)
     if args.quick:
         args.rounds, args.budget = min(args.rounds, 2), min(args.budget, 120)
-        args.skip += ["default", "floor-default", "native", "pc", "floor-pc", "parca", "floor-parca"]
+        args.skip += ["default", "floor-default", "stacks", "pc", "floor-pc", "parca", "floor-parca"]
     bench = Bench(args)
     bench.run()
     print(table(bench.results))
