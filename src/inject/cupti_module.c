@@ -128,13 +128,13 @@ void cuprobe_module_callback(CUpti_CallbackId cbid, const CUpti_ResourceData *da
 	const CUpti_ModuleResourceData *module = data->resourceDescriptor;
 	struct cuprobe_module record = {
 		.time_ns = cuprobe_clock_now(),
-		.context = context_number(data->context),
 		.id = CUPROBE_NO_ID,
 		.op = CUPROBE_MODULE_UNLOADED,
 	};
 
 	if (!atomic_load_explicit(&on, memory_order_relaxed))
 		return;
+	record.context = context_number(data->context);
 	if (cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
 		news_push(&record, NULL); /* and with it all of its modules */
 		return;

@@ -2,6 +2,7 @@
 #include "src/inject/pc_ring.h"
 
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 #include "cuprobe/abi.h"
@@ -17,12 +18,16 @@ static struct cuprobe_pc_item *items;
 static atomic_uint head; /* of the next to put; released by it, acquired by the pump */
 static atomic_uint tail; /* of the next to take; the other way round */
 
+/* All of it at once: what samplings take over time is to be no growth. */
 static bool memory_take(void)
 {
 	size_t capacity = 0;
 
-	if (!items)
-		items = cuprobe_memory_grow(NULL, &capacity, ITEMS * sizeof(*items));
+	if (items)
+		return true;
+	items = cuprobe_memory_grow(NULL, &capacity, ITEMS * sizeof(*items));
+	if (items)
+		memset(items, 0, ITEMS * sizeof(*items));
 	return items;
 }
 

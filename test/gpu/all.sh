@@ -4,8 +4,8 @@
 # tree of `make dist`; PyTorch and transformers for the steps llm and bench.
 #
 #	test/gpu/all.sh [STEP...]	steps: doctor mix direct managed peer midway versions stalls
-#					llm nvtx stacks sampled bench; when asked for: cycles (PC sampling on
-#					and off 100 times), late (which calls make CUPTI attribute
+#					llm nvtx stacks sampled bench; when asked for: cycles (readers that
+#					come and go 100 times), late (which calls make CUPTI attribute
 #					functions of before, and what it attributes in PyTorch)
 #
 # CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (/tmp/cuprobe-gpu)
@@ -188,9 +188,19 @@ run_stalls()
 	(cd "$here/../cubin" && "$cuprobe" report --html -o "$out/stalls.html" "$scratch/stalls-continuous.cup")
 }
 
+# What the library leaves behind is seen without cuptiFinalize(), which leaves something itself.
 run_cycles()
 {
-	step cycles 580 "$here/stalls_cycles.sh" "$dist" "$scratch" "${CYCLES:-100}"
+	local cycles=${CYCLES:-100} stalls="$dist/bench/stalls --seconds 1000"
+	# shellcheck disable=SC2086 # a command with its options
+	{
+		LEFT_KB=any step cycles 300 "$here/cycles.sh" "$dist" "$scratch" "$cycles" \
+			--kinds=pc_sample $stalls
+		CUPROBE_RELEASE=unsubscribe SLOWER_PERCENT=any step cycles-kept 120 "$here/cycles.sh" \
+			"$dist" "$scratch" $((cycles / 3)) --kinds=pc_sample $stalls
+	}
+	LEFT_KB=any SLOWER_PERCENT=any step cycles-stacks 200 "$here/cycles.sh" "$dist" "$scratch" \
+		$((cycles / 3)) "--kinds=kernel --stacks=python" python3 "$here/llm.py" --seconds 1000
 }
 
 run_late()

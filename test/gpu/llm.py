@@ -109,8 +109,9 @@ class Load:
 
 
 def passes(load, mode, count, seconds):
-    """Runs marked passes; returns how many."""
-    end = time.monotonic() + seconds
+    """Runs marked passes, and says how long each 16 took; returns how many."""
+    begun = time.monotonic()
+    end = begun + seconds
     done = 0
     while done < count or time.monotonic() < end:
         torch.cuda._sleep(1)
@@ -118,6 +119,8 @@ def passes(load, mode, count, seconds):
         done += 1
         if done % 16 == 0:
             torch.cuda.synchronize()
+            last, begun = begun, time.monotonic()
+            print(f"round {(begun - last) * 1e6:.0f}", flush=True)
     torch.cuda._sleep(1)
     torch.cuda.synchronize()
     return done

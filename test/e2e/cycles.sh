@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Readers that come and go while a program launches: CUPTI is given back each time without harm, and
+# the program's memory stays level. CYCLES says how often.
+. "$(dirname "$0")/common"
+. "$(dirname "$0")/simulator"
+cycles=${CYCLES:-16}
+
+resident_kb() {
+	awk '/^VmRSS/ { print $2 }' "/proc/$target/status"
+}
+
+# they_come_and_go OPTION...: of record
+they_come_and_go() {
+	"$app" loop -q -d 200 -t 2 -r 20000 >out 2>err &
+	target=$!
+	cleanup="kill -KILL $target 2>/dev/null"
+	sleep 0.5
+	for cycle in $(seq "$cycles"); do
+		rm -f a.cup
+		"$cuprobe" record -q "$@" -d 0.3 -o a.cup -p $target >summary 2>&1 ||
+			{ cat summary err; fail "$*: recorder $cycle"; }
+		[ "$cycle" != $((cycles / 2)) ] || warm=$(resident_kb)
+	done
+	last=$(resident_kb)
+	kill -USR1 $target
+	wait $target || { cat err; fail "$*: the program ends with $?"; }
+	[ "$last" -le $((warm + 1024)) ] || fail "$*: grew from $warm KB to $last KB"
+	[ "$(value "truth.$target.json" "it['cupti']['cuptiFinalize'] >= $cycles / 2")" = True ] ||
+		fail "$*: CUPTI was kept"
+	echo "$*: $cycles times, $warm KB to $last KB"
+}
+
+they_come_and_go --kinds=pc_sample
+they_come_and_go --kinds=kernel --stacks=native
