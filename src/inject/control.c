@@ -142,13 +142,10 @@ static void active_set(__u32 now_active)
 /* Makes CUPTI tell what is wanted of the code that runs; returns the probes that are served. */
 static __u32 code_apply(__u32 data, bool cuda_up)
 {
-	static bool told;
 	__u32 on = data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_module);
 
-	if (told != !!(data & CODE_PROBES)) {
-		told = !told;
-		cuprobe_callback_resources(told);
-	}
+	if (data & CODE_PROBES)
+		cuprobe_callback_modules();
 	cuprobe_module_apply(on);
 	if (cuprobe_pc_apply(data & CUPROBE_PROBE_BIT(CUPROBE_PROBE_pc_sample), cuda_up))
 		on |= CUPROBE_PROBE_BIT(CUPROBE_PROBE_pc_sample);
@@ -165,6 +162,7 @@ static __u32 calls_apply(__u32 data)
 	if (!cuprobe_launch_apply(on))
 		return 0;
 	cuprobe_calls_show(CUPROBE_CALL_ENQUEUES);
+	cuprobe_callback_nodes();
 	return on;
 }
 

@@ -4,12 +4,20 @@
 #define CUPROBE_INJECT_CUPTI_CALLBACK_H
 
 #include <cupti.h>
-#include <stdbool.h>
 
 void CUPTIAPI cuprobe_callback(void *user, CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 			       const void *data);
 
-/* Whether to be told of contexts and modules. Control thread, while CUPTI is held. */
-void cuprobe_callback_resources(bool wanted);
+/*
+ * Of resources CUPTI tells what was asked for until the subscription ends, as of calls
+ * (cupti_calls.h). Control thread, while CUPTI is held.
+ */
+void cuprobe_callback_begin(CUpti_SubscriberHandle of);
+
+/* From now on, with contexts and modules. */
+void cuprobe_callback_modules(void);
+
+/* Likewise, with nodes of graphs. */
+void cuprobe_callback_nodes(void);
 
 #endif

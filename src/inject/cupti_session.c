@@ -105,14 +105,10 @@ int cuprobe_session_open(char *ret_detail, size_t detail_size)
 		cuprobe_cupti.Unsubscribe(subscriber);
 		return err;
 	}
+	cuprobe_callback_begin(subscriber);
 	cuprobe_release_prepare(subscriber);
 	cuprobe_gate_open();
 	return 0;
-}
-
-CUpti_SubscriberHandle cuprobe_session_subscriber(void)
-{
-	return subscriber;
 }
 
 __u64 cuprobe_session_begun_ns(void)

@@ -6,7 +6,6 @@
 #ifndef CUPROBE_INJECT_CUPTI_SESSION_H
 #define CUPROBE_INJECT_CUPTI_SESSION_H
 
-#include <cupti.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,9 +18,6 @@
  * client has it, and `ret_detail` is its name. Other errors: `ret_detail` says why.
  */
 int cuprobe_session_open(char *ret_detail, size_t detail_size);
-
-/* Of the session that is open. Control thread. */
-CUpti_SubscriberHandle cuprobe_session_subscriber(void);
 
 /* When the session was opened; records from before then do not belong to it. */
 __u64 cuprobe_session_begun_ns(void);

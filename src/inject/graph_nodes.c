@@ -5,17 +5,11 @@
 
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_gate.h"
-#include "src/inject/cupti_session.h"
 #include "src/inject/launch.h"
 #include "src/inject/memory.h"
-#include "src/inject/notice.h"
 
 #define NODES_MOST (1u << 20) /* kept; then all are forgotten */
 
-static const CUpti_CallbackIdResource callbacks[] = {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED,
-						     CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED};
-
-static bool on; /* the control thread's */
 static __thread bool copying;
 
 /* The pump's: open addressing, never more than half full. */
@@ -26,23 +20,6 @@ static struct kept {
 static size_t kept_capacity;
 static __u64 kept_mask;
 static __u32 kept_count;
-
-void cuprobe_graph_nodes_apply(bool wanted)
-{
-	bool can = true;
-
-	if (wanted == on || !cuprobe_cupti.GetGraphNodeId)
-		return;
-	for (size_t i = 0; i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
-		can &= cuprobe_cupti.EnableCallback(wanted, cuprobe_session_subscriber(),
-						    CUPTI_CB_DOMAIN_RESOURCE,
-						    callbacks[i]) == CUPTI_SUCCESS;
-	if (!can && wanted)
-		cuprobe_notice_message(CUPROBE_NOTE, 0, NULL,
-				       "this CUPTI does not tell where nodes of CUDA graphs come "
-				       "from");
-	on = wanted;
-}
 
 void cuprobe_graph_nodes_call(const CUpti_CallbackData *call)
 {

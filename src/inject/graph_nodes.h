@@ -7,14 +7,10 @@
 #define CUPROBE_INJECT_GRAPH_NODES_H
 
 #include <cupti.h>
-#include <stdbool.h>
 
 #include <linux/types.h>
 
 #include "src/inject/unwind_machine.h"
-
-/* Has CUPTI tell of nodes, or not. Control thread. */
-void cuprobe_graph_nodes_apply(bool wanted);
 
 /* A call that uses graphs begins or ends: nodes that are made in it are copies. */
 void cuprobe_graph_nodes_call(const CUpti_CallbackData *call);

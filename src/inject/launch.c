@@ -35,7 +35,6 @@ static bool launches_begin(void)
 
 bool cuprobe_launch_apply(bool wanted)
 {
-	cuprobe_graph_nodes_apply(wanted);
 	if (wanted && !cuprobe_env.native_stacks)
 		cuprobe_python_look();
 	if (wanted && !cuprobe_launch_busy())

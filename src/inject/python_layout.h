@@ -43,7 +43,7 @@ struct python_layout {
 	__u16 frame_is_entry; /* 3.11 only */
 	__u16 code_first_line, code_file, code_name, code_table;
 	__u16 code_traceable;	       /* index of the first instruction that shows in tracebacks */
-	__u16 code_version;	       /* a number that no other code object ever had */
+	__u16 code_version;	       /* a number of its own among an interpreter's code objects */
 	__u16 code_bytes;	       /* the instructions */
 	__u8 text_ascii, text_compact; /* sizes of the two kinds of head of a str */
 	__u8 native_owner;	       /* from here on a frame is C's own; 0: there are none */

@@ -43,7 +43,7 @@ static enum cuprobe_unwind_end signal_step(struct cuprobe_unwinding *u, __u64 sp
 	u->rare.fp = word(u, sp + CUPROBE_SIGNAL_FP);
 	u->rare.sp = word(u, sp + CUPROBE_SIGNAL_SP);
 	u->rare.pc = word(u, sp + CUPROBE_SIGNAL_PC) + 1;
-	if (!is_readable(u, u->rare.sp) && !cuprobe_window_move(u, u->rare.sp))
+	if (!is_readable(u, u->rare.sp) && !cuprobe_window_jump(u, u->rare.sp))
 		return CUPROBE_UNWIND_BROKEN;
 	return CUPROBE_UNWIND_ON;
 }

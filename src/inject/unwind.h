@@ -16,8 +16,9 @@
 #include "src/inject/unwind_machine.h"
 #include "src/inject/unwind_rule.h"
 
-#define CUPROBE_UNWIND_FRAMES 1024 /* of deeper stacks the outermost are left out */
-#define CUPROBE_UNWIND_PLACES 4096 /* when there are too many, all are forgotten */
+#define CUPROBE_UNWIND_FRAMES 1024   /* of deeper stacks the outermost are left out */
+#define CUPROBE_UNWIND_PLACES_LOG 12 /* when there are too many, all are forgotten */
+#define CUPROBE_UNWIND_PLACES (1 << CUPROBE_UNWIND_PLACES_LOG)
 #define CUPROBE_UNWIND_COPY_BYTES 32768u
 
 /* Whether the place behind is the caller that was found first, and what is to be seen if it is. */

@@ -41,7 +41,7 @@ static __u16 *bucket(struct cuprobe_unwinding *u, __u64 pc, __u64 sp)
 {
 	__u64 hash = (pc ^ sp << 32) * 0x9e3779b97f4a7c15ull;
 
-	return &u->index[(hash >> 32) % CUPROBE_UNWIND_PLACES];
+	return &u->index[hash >> (64 - CUPROBE_UNWIND_PLACES_LOG)];
 }
 
 static bool is_between(__u64 at, __u64 low, __u64 high)

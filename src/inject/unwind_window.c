@@ -49,10 +49,16 @@ void cuprobe_window_init(struct cuprobe_unwinding *u)
 }
 
 /* The kernel copies up to the first page that is not there. */
+static ssize_t copy(void *to_data, __u64 from_address, size_t bytes)
+{
+	struct iovec from = {(void *)from_address, bytes}, to = {to_data, bytes};
+
+	return (ssize_t)syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0);
+}
+
 static bool copy_take(struct cuprobe_unwinding *u, __u64 sp)
 {
-	struct iovec from = {(void *)sp, sizeof(u->copy)}, to = {u->copy, sizeof(u->copy)};
-	ssize_t bytes = (ssize_t)syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0);
+	ssize_t bytes = copy(u->copy, sp, sizeof(u->copy));
 
 	if (bytes <= 0)
 		return false;
@@ -71,4 +77,12 @@ bool cuprobe_window_move(struct cuprobe_unwinding *u, __u64 sp)
 	if (sp % CUPROBE_FRAME_ALIGNMENT)
 		return false;
 	return is_own || copy_take(u, sp);
+}
+
+/* A stack is mapped from there on upwards, and the main thread's may not have grown so far. */
+bool cuprobe_window_jump(struct cuprobe_unwinding *u, __u64 sp)
+{
+	__u64 word;
+
+	return copy(&word, sp, sizeof(word)) == sizeof(word) && cuprobe_window_move(u, sp);
 }

@@ -15,4 +15,7 @@ void cuprobe_window_init(struct cuprobe_unwinding *u);
 /* Sets what may be read from `sp` upwards. False: nothing. */
 bool cuprobe_window_move(struct cuprobe_unwinding *u, __u64 sp);
 
+/* Likewise, where nothing but what a signal's frame has says that there is a stack. */
+bool cuprobe_window_jump(struct cuprobe_unwinding *u, __u64 sp);
+
 #endif

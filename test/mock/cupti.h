@@ -59,6 +59,7 @@ void callback_synchronized(CUpti_CallbackIdSync id, CUcontext context, CUstream 
 
 /* cupti_activity.c */
 bool activity_wanted(CUpti_ActivityKind kind);
+bool activity_wanted_at(CUpti_ActivityKind kind, uint64_t time_ns); /* the driver's clock */
 bool activity_any(void);
 bool activity_latency(void);
 bool activity_sources(void);	 /* cuptiActivityEnableAllocationSource */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 static _Atomic uint8_t wanted[MOCK_MAX_KINDS];
+static _Atomic uint64_t since_ns[MOCK_MAX_KINDS]; /* the driver's clock */
 static _Atomic uint32_t wanted_count;
 static _Atomic bool latency, event_times, sources;
 
@@ -12,6 +13,11 @@ bool activity_wanted(CUpti_ActivityKind kind)
 {
 	return (uint32_t)kind < MOCK_MAX_KINDS &&
 	       atomic_load_explicit(&wanted[kind], memory_order_relaxed);
+}
+
+bool activity_wanted_at(CUpti_ActivityKind kind, uint64_t time_ns)
+{
+	return activity_wanted(kind) && time_ns >= atomic_load(&since_ns[kind]);
 }
 
 bool activity_any(void)
@@ -61,6 +67,8 @@ static CUptiResult enable(CUpti_ActivityKind kind)
 	if (!lane_registered())
 		drv->violation("kind %d was enabled before the buffer callbacks were registered",
 			       (int)kind);
+	if (!activity_wanted(kind))
+		atomic_store(&since_ns[kind], drv->now());
 	if (!atomic_exchange(&wanted[kind], 1))
 		atomic_fetch_add(&wanted_count, 1);
 	pending_worker_start();

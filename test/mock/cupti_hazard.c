@@ -13,7 +13,6 @@
  */
 #include "test/mock/cupti.h"
 
-#include <string.h>
 #include <time.h>
 
 #define HELD_FOR_GOOD (1u << 31)
@@ -35,26 +34,25 @@ static uint32_t holding_bit(CUpti_ActivityKind kind)
 	return 0;
 }
 
-/* Calls under way, of which ENTER was shown in this life of CUPTI. */
-static atomic_uint under_way[CUPTI_CB_DOMAIN_SIZE][CUPTI_MAX_CBIDS];
+static atomic_uint under_way[2][CUPTI_CB_DOMAIN_SIZE][CUPTI_MAX_CBIDS];
 static atomic_uint life = 1;
 static atomic_bool cut_short; /* one of them will not be shown its EXIT */
 
 void hazard_call_shown(struct mock_call *call)
 {
 	call->shown = atomic_load(&life);
-	atomic_fetch_add(&under_way[call->domain][call->cbid], 1);
+	atomic_fetch_add(&under_way[call->shown % 2][call->domain][call->cbid], 1);
 }
 
 void hazard_call_over(const struct mock_call *call)
 {
-	if (call->shown == atomic_load(&life))
-		atomic_fetch_sub(&under_way[call->domain][call->cbid], 1);
+	if (call->shown)
+		atomic_fetch_sub(&under_way[call->shown % 2][call->domain][call->cbid], 1);
 }
 
 void hazard_hidden(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-	if (atomic_load(&under_way[domain][cbid]))
+	if (atomic_load(&under_way[atomic_load(&life) % 2][domain][cbid]))
 		atomic_store(&cut_short, true);
 }
 
@@ -110,7 +108,6 @@ void hazard_finalize_end(bool alone, uint32_t calls)
 		drv->violation(
 			"cuptiFinalize called after a callback was switched off during a call");
 	atomic_fetch_add(&life, 1);
-	memset((void *)under_way, 0, sizeof(under_way));
 	if (alone && calls != drv->calls_begun())
 		drv->violation("cuptiFinalize called with kinds on and another thread inside CUDA");
 	for (struct CUgraphExec_st *exec = drv->graphs(); exec; exec = exec->next) {

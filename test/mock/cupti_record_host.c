@@ -41,7 +41,8 @@ void record_sync(const struct mock_sync *sync)
 #endif
 	};
 
-	if (activity_wanted(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+	/* Of a wait that began before, nobody has noted when. */
+	if (activity_wanted_at(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, sync->start_ns))
 		lane_put(lane_mine(), r.kind, &r, sizeof(r));
 }
 

@@ -4,12 +4,14 @@
 
 #include <link.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -206,6 +208,36 @@ static void a_stack_that_is_not_there_is_marked(void **state)
 	assert_int_equal(u.end, CUPROBE_UNWIND_BROKEN);
 }
 
+/* Where handlers of signals return to; the kernel's struct has it, that of libc has not. */
+static uint64_t signal_return(void)
+{
+	struct {
+		uint64_t handler, flags, restorer, mask;
+	} action = {0};
+
+	assert_ptr_not_equal(signal(SIGUSR1, SIG_IGN), SIG_ERR);
+	assert_int_equal(syscall(SYS_rt_sigaction, SIGUSR1, NULL, &action, sizeof(action.mask)), 0);
+	return action.restorer;
+}
+
+/* It leads to where the main thread's stack has not grown to. */
+static void a_forged_signal_frame_is_marked(void **state)
+{
+	static struct cuprobe_unwinding u;
+	char *stack = fenced(4096);
+	struct cuprobe_registers at = {signal_return(), (uint64_t)stack, 0};
+
+	(void)state;
+	cuprobe_unwind_init(&u);
+	*(uint64_t *)(void *)(stack + CUPROBE_SIGNAL_SP) = (u.own_high & ~7ull) - (64u << 20);
+	*(uint64_t *)(void *)(stack + CUPROBE_SIGNAL_PC) =
+		(uint64_t)a_forged_signal_frame_is_marked + 4;
+	cuprobe_unwind(&u, at);
+	assert_int_equal(u.depth, 1);
+	assert_int_equal(cuprobe_unwind_at(&u, 0)->rule.kind, CUPROBE_RULE_SIGNAL);
+	assert_int_equal(u.end, CUPROBE_UNWIND_BROKEN);
+}
+
 static struct cuprobe_unwinding deep;
 
 static __attribute__((noinline)) uint64_t recurse(int times)
@@ -256,6 +288,7 @@ int main(void)
 		cmocka_unit_test(cut_information_never_faults),
 		cmocka_unit_test(damaged_stacks_never_fault),
 		cmocka_unit_test(a_stack_that_is_not_there_is_marked),
+		cmocka_unit_test(a_forged_signal_frame_is_marked),
 		cmocka_unit_test(of_deep_stacks_the_innermost_frames_are_kept),
 		cmocka_unit_test(equal_stacks_have_equal_hashes),
 	};
