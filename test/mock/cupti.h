@@ -115,6 +115,7 @@ void script_emit(void); /* records whose time has come */
 void hazard_instantiated(struct CUgraphExec_st *exec);
 void hazard_launched(struct CUgraphExec_st *exec);
 void hazard_disabled(CUpti_ActivityKind kind);
+uint32_t hazard_life(void); /* a number, from 1 on, of the time between two cuptiFinalize() */
 void hazard_call_shown(struct mock_call *call);
 void hazard_call_over(const struct mock_call *call);
 void hazard_hidden(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);

@@ -261,7 +261,7 @@ static bool call_recorded(const struct mock_call *call)
 static void call_enter(struct mock_call *call)
 {
 	if (call_recorded(call)) {
-		call->recorded = true;
+		call->recorded = hazard_life();
 		call->enter_ns = cupti_time();
 	}
 	if (callback_wanted(call->domain, call->cbid)) {
@@ -272,7 +272,7 @@ static void call_enter(struct mock_call *call)
 
 static void call_exit(struct mock_call *call)
 {
-	if (call->recorded && call_recorded(call))
+	if (call->recorded == hazard_life() && call_recorded(call))
 		record_call(call, cupti_time());
 	hazard_call_over(call);
 	if (callback_wanted(call->domain, call->cbid))

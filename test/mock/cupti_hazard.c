@@ -34,13 +34,19 @@ static uint32_t holding_bit(CUpti_ActivityKind kind)
 	return 0;
 }
 
+/* Calls of which ENTER was shown, by whether that was in an even or an odd life of CUPTI. */
 static atomic_uint under_way[2][CUPTI_CB_DOMAIN_SIZE][CUPTI_MAX_CBIDS];
 static atomic_uint life = 1;
 static atomic_bool cut_short; /* one of them will not be shown its EXIT */
 
+uint32_t hazard_life(void)
+{
+	return atomic_load(&life);
+}
+
 void hazard_call_shown(struct mock_call *call)
 {
-	call->shown = atomic_load(&life);
+	call->shown = hazard_life();
 	atomic_fetch_add(&under_way[call->shown % 2][call->domain][call->cbid], 1);
 }
 
@@ -52,7 +58,7 @@ void hazard_call_over(const struct mock_call *call)
 
 void hazard_hidden(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
 {
-	if (atomic_load(&under_way[atomic_load(&life) % 2][domain][cbid]))
+	if (atomic_load(&under_way[hazard_life() % 2][domain][cbid]))
 		atomic_store(&cut_short, true);
 }
 

@@ -156,8 +156,9 @@ struct mock_call {
 	bool anytime; /* works without cuInit */
 	/* the tools' own, zero at enter */
 	uint64_t enter_ns, correlation_data;
-	bool recorded;
-	uint32_t shown; /* the life of CUPTI in which its ENTER callback was given, 0 none */
+	/* The lives of CUPTI in which its beginning was noted, and its ENTER callback given; 0:
+	 * none. */
+	uint32_t recorded, shown;
 };
 
 struct mock_sync {
