@@ -188,10 +188,19 @@ run_stalls()
 	(cd "$here/../cubin" && "$cuprobe" report --html -o "$out/stalls.html" "$scratch/stalls-continuous.cup")
 }
 
+with_cupti() # SOURCE PROGRAM: one that uses CUPTI by itself
+{
+	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" -Xcompiler -pthread \
+		-o "$2" "$here/$1" "$root/microbenchmarks/bench.c" -lcuda -lcupti \
+		-L/usr/local/cuda/lib64 -L/usr/local/cuda/extras/CUPTI/lib64
+}
+
+beside_cupti="LD_LIBRARY_PATH=/usr/local/cuda/extras/CUPTI/lib64:/usr/local/cuda/lib64"
+
 # What the library leaves behind is seen without cuptiFinalize(), which leaves something itself.
 run_cycles()
 {
-	local cycles=${CYCLES:-100} stalls="$dist/bench/stalls --seconds 1000"
+	local cycles=${CYCLES:-100} options stalls="$dist/bench/stalls --seconds 1000"
 	# shellcheck disable=SC2086 # a command with its options
 	{
 		LEFT_KB=any step cycles 300 "$here/cycles.sh" "$dist" "$scratch" "$cycles" \
@@ -199,17 +208,21 @@ run_cycles()
 		CUPROBE_RELEASE=unsubscribe SLOWER_PERCENT=any step cycles-kept 120 "$here/cycles.sh" \
 			"$dist" "$scratch" $((cycles / 3)) --kinds=pc_sample $stalls
 	}
-	LEFT_KB=any SLOWER_PERCENT=any step cycles-stacks 200 "$here/cycles.sh" "$dist" "$scratch" \
-		$((cycles / 3)) "--kinds=kernel --stacks=python" python3 "$here/llm.py" --seconds 1000
+	for options in "--kinds=kernel --stacks=python" --kinds=pc_sample; do
+		LEFT_KB=any SLOWER_PERCENT=any step "cycles-${options##*=}" 200 "$here/cycles.sh" "$dist" \
+			"$scratch" $((cycles / 3)) "$options" python3 "$here/llm.py" --seconds 1000
+	done
+	with_cupti finalize_cycles.cu "$scratch/finalize_cycles" || return 1
+	for options in "" --no-samples --no-finalize; do
+		# shellcheck disable=SC2086 # none, or one
+		env "$beside_cupti" timeout 60 "$scratch/finalize_cycles" $options
+	done | tee "$out/finalize.txt"
 }
 
 run_late()
 {
-	nvcc -O2 -lineinfo -arch=native -cudart static -I"$root/microbenchmarks" -Xcompiler -pthread \
-		-o "$scratch/late" "$here/late_functions.cu" "$root/microbenchmarks/bench.c" -lcuda -lcupti \
-		-L/usr/local/cuda/lib64 -L/usr/local/cuda/extras/CUPTI/lib64 || return 1
-	to=$out/late.txt step late 60 env \
-		LD_LIBRARY_PATH="/usr/local/cuda/extras/CUPTI/lib64:/usr/local/cuda/lib64" "$scratch/late"
+	with_cupti late_functions.cu "$scratch/late" || return 1
+	to=$out/late.txt step late 60 env "$beside_cupti" "$scratch/late"
 	cat "$out/late.txt"
 	for mode in eager graph; do
 		late_in_torch "$mode"

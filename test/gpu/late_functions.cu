@@ -8,97 +8,22 @@
  *	late_functions [--seconds 2]	links with libcupti; needs no cuprobe
  */
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <cuda.h>
-#include <cupti.h>
-#include <cupti_pcsampling.h>
 #include <mutex>
 #include <thread>
 #include <unistd.h>
-#include <vector>
 
 #include "../cubin/kernels.cu"
 #include "bench.h"
 #include "bench_cuda.h"
-
-#define PCS 4096
+#include "sampling.h"
 
 static std::mutex launching;
-static CUcontext context;
 static CUfunction function;
-static std::vector<uint32_t> reasons;
-static std::vector<CUpti_PCSamplingPCData> pcs(PCS), flushed(PCS);
-static std::vector<std::vector<CUpti_PCSamplingStallReason>> stalls(2 * PCS);
-static CUpti_PCSamplingData data, flush_data;
-
-static void check(CUptiResult result, const char *what)
-{
-	if (result != CUPTI_SUCCESS)
-		fprintf(stderr, "late_functions: %s: CUPTI error %d\n", what, (int)result);
-}
-
-static void room_make(CUpti_PCSamplingData *room, std::vector<CUpti_PCSamplingPCData> &records,
-		      size_t first)
-{
-	for (size_t i = 0; i < PCS; i++) {
-		stalls[first + i].resize(reasons.size());
-		records[i].size = sizeof(records[i]);
-		records[i].stallReason = stalls[first + i].data();
-	}
-	memset(room, 0, sizeof(*room));
-	room->size = sizeof(*room);
-	room->collectNumPcs = PCS;
-	room->pPcData = records.data();
-}
-
-static void sampling_begin(void)
-{
-	CUpti_PCSamplingEnableParams enable = {CUpti_PCSamplingEnableParamsSize, NULL, context};
-	size_t count = 0;
-	CUpti_PCSamplingGetNumStallReasonsParams number = {
-		CUpti_PCSamplingGetNumStallReasonsParamsSize, NULL, context, &count};
-	CUpti_PCSamplingConfigurationInfo info[3] = {};
-	CUpti_PCSamplingConfigurationInfoParams params = {
-		CUpti_PCSamplingConfigurationInfoParamsSize, NULL, context, 3, info};
-
-	check(cuptiPCSamplingEnable(&enable), "enable");
-	check(cuptiPCSamplingGetNumStallReasons(&number), "number of stall reasons");
-	reasons.resize(count);
-	room_make(&data, pcs, 0);
-	room_make(&flush_data, flushed, PCS);
-	info[0].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_DATA_BUFFER;
-	info[0].attributeData.samplingDataBufferData.samplingDataBuffer = &flush_data;
-	info[1].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_HARDWARE_BUFFER_SIZE;
-	info[1].attributeData.hardwareBufferSizeData.hardwareBufferSize = 32 << 20;
-	info[2].attributeType = CUPTI_PC_SAMPLING_CONFIGURATION_ATTR_TYPE_SAMPLING_PERIOD;
-	info[2].attributeData.samplingPeriodData.samplingPeriod = 20;
-	check(cuptiPCSamplingSetConfigurationAttribute(&params), "configure");
-}
-
-struct count {
-	unsigned long long total, non_user, records;
-};
-
-static void samples_fetch(struct count *count)
-{
-	CUpti_PCSamplingGetDataParams get = {CUpti_PCSamplingGetDataParamsSize, NULL, context,
-					     &data};
-
-	do {
-		room_make(&data, pcs, 0);
-		check(cuptiPCSamplingGetData(&get), "get data");
-		count->total += data.totalSamples;
-		count->non_user += data.nonUsrKernelsTotalSamples;
-		count->records += data.totalNumPcs;
-	} while (data.remainingNumPcs);
-}
 
 /* Fetches often enough that the hardware's buffer does not fill up; then says what came. */
 static void sampling_end(const char *what, double seconds)
 {
-	CUpti_PCSamplingDisableParams disable = {CUpti_PCSamplingDisableParamsSize, NULL, context};
 	uint64_t end = bench_clock_ns(CLOCK_MONOTONIC) + (uint64_t)(seconds * 1e9);
 	struct count count = {};
 
@@ -108,7 +33,7 @@ static void sampling_end(const char *what, double seconds)
 	}
 	{
 		std::lock_guard<std::mutex> no_launch(launching);
-		check(cuptiPCSamplingDisable(&disable), "disable");
+		sampling_disable();
 	}
 	printf("%-44s %9llu samples, %9llu non-user, %6llu records\n", what, count.total,
 	       count.non_user, count.records);
