@@ -146,6 +146,15 @@ enum cuprobe_release_way cuprobe_release_way(void)
 	return CUPROBE_WAY_UNSUBSCRIBE;
 }
 
+/* What is shown for it stays so when the release is called off: so no more than is needed. */
+static bool calls_are_shown(void)
+{
+	if (arming == CUPROBE_GATE_FOR_ONE)
+		return cuprobe_calls_show_all() == CUPTI_SUCCESS;
+	cuprobe_calls_show(CUPROBE_CALL_ENQUEUES);
+	return true;
+}
+
 /* Callbacks are on before the gate is armed: from then on CUPTI may be gone at any moment. */
 void cuprobe_release_begin(enum cuprobe_release_way way)
 {
@@ -154,7 +163,7 @@ void cuprobe_release_begin(enum cuprobe_release_way way)
 			 ? CUPROBE_GATE_FOR_ONE
 			 : CUPROBE_GATE_FOR_ANY;
 	atomic_store_explicit(&watched_until_ns, 0, memory_order_relaxed);
-	finalizing = way != CUPROBE_WAY_UNSUBSCRIBE && cuprobe_calls_show_all() == CUPTI_SUCCESS;
+	finalizing = way != CUPROBE_WAY_UNSUBSCRIBE && calls_are_shown();
 	if (finalizing)
 		cuprobe_gate_arm(arming);
 }
