@@ -3,12 +3,12 @@
 """Runs every cell of the overhead table in turns; see bench-gpu.sh.
 
 Cells: bare; loaded (the library, nobody attached); kernel, graph, default (recorded from the
-start), stacks (kernels, their launches and the stacks of these), pc (PC samples), parca (a reader of cuda_correlation and activity_batch); late-* (attached while it runs);
-after (the last consumer left, and CUPTI is given back); floor-* (CUPTI alone, buffers thrown away,
-callbacks empty); profiler (torch.profiler, the PyTorch load only). Each cell of a CUDA program is a
-process of its own in each round; of PyTorch, bare and loaded are several processes that take turns.
-A round visits every cell once; a ratio is taken within a round, and the table shows the median and
-the range of the rounds.
+start), stacks (kernels, their launches and the stacks of these), pc (PC samples), parca (a reader
+of cuda_correlation and activity_batch); late-* (attached while it runs); after (the last consumer
+left, and CUPTI is given back); floor-* (CUPTI alone, buffers thrown away, callbacks empty); profiler
+(torch.profiler, the PyTorch load only). Each cell of a CUDA program is a process of its own in each
+round; of PyTorch, bare and loaded are several processes that take turns. A round visits every cell
+once; a ratio is taken within a round, and the table shows the median and the range of the rounds.
 
 --pairs N adds eager PyTorch with kernels recorded all the time (stacks-off), and their launches and
 stacks with them (stacks-on), in quick turns: the speed of a shared host changes within seconds.
@@ -32,8 +32,7 @@ KERNEL = ["--kinds", "kernel"]  # each node of a graph too
 GRAPH = ["--kinds", "kernel,graph"]
 SAMPLED = ["--kinds", "pc_sample"]
 STACKS = ["--kinds", "kernel,launch,stack"]
-RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED,
-            "stacks": STACKS}
+RECORDED = {"kernel": KERNEL, "graph": GRAPH, "default": [], "pc": SAMPLED, "stacks": STACKS}
 FLOORS = {"floor-kernel": "kernel", "floor-graph": "kernel,graph",
           "floor-default": "kernel,graph,memcpy,memset,sync,api,overhead", "floor-pc": "pc_sample",
           "floor-parca": "kernel,launch"}

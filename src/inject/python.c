@@ -183,12 +183,15 @@ static int place_read(struct cuprobe_python_place *place)
 static int frame_read(struct cuprobe_python_memory *memory, struct cuprobe_python_frame *ret,
 		      const char *frame)
 {
-	struct cuprobe_python_place *place = place_of(memory, frame), now = seen(frame);
+	struct cuprobe_python_place *known = place_of(memory, frame), now = seen(frame);
+	const struct cuprobe_python_place *place = known;
 
-	if (!is_known(place, &now)) {
+	if (!is_known(known, &now)) {
 		if (place_read(&now))
 			return -EINVAL;
-		*place = now;
+		if (now.version)
+			*known = now;
+		place = &now;
 	}
 	if (is_hidden(frame, place->early))
 		return 0;

@@ -9,6 +9,7 @@
 #include "cuprobe/abi.h"
 #include "src/inject/batch.h"
 #include "src/inject/env.h"
+#include "src/inject/hash.h"
 #include "src/inject/ledger.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
@@ -69,21 +70,16 @@ int cuprobe_stacks_init(void)
 	return 0;
 }
 
-static __u64 hash_mix(__u64 hash, __u64 number)
-{
-	hash = (hash ^ number) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 32;
-}
-
 static __u64 python_hash(__u64 hash, const struct cuprobe_python_frame *python, __u32 count)
 {
 	for (__u32 i = 0; i < count; i++) {
 		__u64 name = (__u64)python[i].function << 32 | python[i].file;
 		__u64 place = (__u64)python[i].line << 32 | python[i].evaluation;
 
-		hash = hash * 0xd6e8feb86659fd93ull + hash_mix(hash_mix(0, name), place);
+		hash = cuprobe_hash_append(hash,
+					   cuprobe_hash_mix(cuprobe_hash_mix(0, name), place));
 	}
-	return hash_mix(hash, count);
+	return cuprobe_hash_mix(hash, count);
 }
 
 /* The slot with that hash, or the empty one where it belongs. `ret_word` is what it holds. */

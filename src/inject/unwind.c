@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/unwind.h"
 
+#include "src/inject/hash.h"
 #include "src/inject/unwind_places.h"
 #include "src/inject/unwind_rules.h"
 #include "src/inject/unwind_window.h"
@@ -104,17 +105,12 @@ rare_step(struct cuprobe_unwinding *u, struct cuprobe_rule rule, struct cuprobe_
 	return s.end;
 }
 
-static __u64 hash_mix(__u64 hash, __u64 number)
-{
-	hash = (hash ^ number) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 32;
-}
-
 /* Addresses mean something else after a module was unloaded: so the hash is another one. */
 static __u64 hash_end(__u64 hash, enum cuprobe_unwind_end end)
 {
-	hash = hash_mix(hash, atomic_load_explicit(&cuprobe_rules_unloads, memory_order_relaxed));
-	return hash_mix(hash, end);
+	hash = cuprobe_hash_mix(hash,
+				atomic_load_explicit(&cuprobe_rules_unloads, memory_order_relaxed));
+	return cuprobe_hash_mix(hash, end);
 }
 
 /*
@@ -168,7 +164,7 @@ static __u64 walk(struct cuprobe_unwinding *u, struct cuprobe_registers at)
 		const struct cuprobe_unwind_place *place = place_at(u, number);
 
 		u->path[depth++] = (__u16)number;
-		hash = hash * 0xd6e8feb86659fd93ull + hash_mix(0, place->pc);
+		hash = cuprobe_hash_append(hash, cuprobe_hash_mix(0, place->pc));
 		if (depth == CUPROBE_UNWIND_FRAMES)
 			break;
 		number++;

@@ -36,7 +36,7 @@ enum cuprobe_unwind_behind {
 struct cuprobe_unwind_place {
 	__u64 pc, sp;
 	struct cuprobe_rule rule;
-	__u16 caller; /* where a walk went from here that did not go to the place behind; or 0 */
+	__u16 caller; /* where a walk last went from here that had to look; or 0 */
 	__u16 next;   /* with the same hash, or 0 */
 	__u8 behind;  /* enum cuprobe_unwind_behind */
 	__u8 reserved[3];

@@ -7,9 +7,9 @@
  *	finalize_cycles [--cycles 100] [--no-samples] [--no-finalize]	links with libcupti
  */
 #include <cstdlib>
-#include <unistd.h>
 
 #include "../cubin/kernels.cu"
+#include "../resident.h"
 #include "bench.h"
 #include "bench_cuda.h"
 #include "sampling.h"
@@ -56,18 +56,6 @@ static void cycle(float *out, bool samples, bool finalize)
 		check(cuptiUnsubscribe(subscriber), "unsubscribe");
 	else if (!done)
 		fprintf(stderr, "finalize_cycles: no call came by\n");
-}
-
-static long resident_kb(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	long pages = 0;
-
-	if (!file || fscanf(file, "%*s %ld", &pages) != 1)
-		pages = 0;
-	if (file)
-		fclose(file);
-	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static bool given(int argc, char **argv, const char *option)

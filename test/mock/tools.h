@@ -156,8 +156,7 @@ struct mock_call {
 	bool anytime; /* works without cuInit */
 	/* the tools' own, zero at enter */
 	uint64_t enter_ns, correlation_data;
-	/* The lives of CUPTI in which its beginning was noted, and its ENTER callback given; 0:
-	 * none. */
+	/* In which life of CUPTI its beginning was noted, and ENTER given; or 0. */
 	uint32_t recorded, shown;
 };
 

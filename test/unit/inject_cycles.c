@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "src/inject/cupti_buffers.h"
+#include "test/resident.h"
 
 #define LONG_MS 150 /* a flush comes by in that time, so that something is delivered */
 
@@ -63,18 +64,6 @@ static void cycle_once(unsigned int cycle)
 		atomic_store(&workload.wanted, CUPROBE_METADATA_PROBES);
 	}
 	state_await(CUPROBE_STATE_DORMANT);
-}
-
-static long resident_kb(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	long pages = 0;
-
-	if (!file || fscanf(file, "%*s %ld", &pages) != 1)
-		pages = 0;
-	if (file)
-		fclose(file);
-	return pages * 4;
 }
 
 static void survives_consumers_that_come_and_go(void **state)
