@@ -273,10 +273,10 @@ class Bench:
             server.ready()
         return servers
 
-    def llm_late(self, server, number, mode, cell, options):
+    def llm_late(self, server, number, mode, cell, options, **how):
         if cell in self.args.skip:
             return
-        recorder = self.attach(server.process.pid, options)
+        recorder = self.attach(server.process.pid, options, **how)
         try:
             self.keep(cell, number, server.ask(f"{cell} {mode}"))
         finally:
@@ -319,12 +319,11 @@ class Bench:
     def pair(self, server, number):
         """Once without stacks and once with them, the one that is first in turns."""
         for cell in ("stacks-off", "stacks-on")[::-1 if number % 2 else 1]:
-            recorder = None
-            if cell == "stacks-on":
-                recorder = self.attach(server.process.pid, STACKS, "second", PAIR_SETTLE_S)
-            self.keep(cell, number, server.ask(f"{cell} eager"))
-            if recorder:
-                self.detach(recorder)
+            if cell == "stacks-off":
+                self.keep(cell, number, server.ask(f"{cell} eager"))
+            else:
+                self.llm_late(server, number, "eager", cell, STACKS, name="second",
+                              settle_s=PAIR_SETTLE_S)
 
     def pairs(self):
         server = Server(self.llm_command(), self.env("loaded"), 120).ready()

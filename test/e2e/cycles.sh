@@ -6,10 +6,6 @@
 . "$(dirname "$0")/simulator"
 cycles=${CYCLES:-16}
 
-resident_kb() {
-	awk '/^VmRSS/ { print $2 }' "/proc/$target/status"
-}
-
 # they_come_and_go OPTION...: of record
 they_come_and_go() {
 	"$app" loop -q -d 200 -t 2 -r 20000 >out 2>err &

@@ -13,10 +13,6 @@ MOCK_GPU=instant "$cuprobe" record -q --via=$via --graphs=node --kinds=kernel -o
 recorder=$!
 cleanup="kill -KILL $recorder 2>/dev/null"
 
-resident_kb() {
-	awk '/^VmRSS/ { print $2 }' "/proc/$target/status"
-}
-
 sleep 2
 target=$(cat pid)
 cleanup="kill -KILL $target $recorder 2>/dev/null"
