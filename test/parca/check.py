@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds what the test consumer of parcagpu read against the contract and what the simulator did.
 
-    check.py [--all] [--per-thread N] [--threads N] [--partly N] CONSUMED TRUTH
+    check.py [--all] [--per-thread N] [--threads N] [--left N] CONSUMED TRUTH
 
 --all: every launch was told, and every kernel of it came. Otherwise a sample was, of at most N
-launches of each thread; all their kernels came, but for those of the first and last --partly launches,
-when the consumer came and left, probe by probe, while the program ran.
+launches of each thread. With --left N the consumer came and left while the program ran: kernels may be
+missing of what was launched while it attached, probe by probe, or before CUPTI recorded, and of the
+last N launches.
 """
 import argparse
 import collections
@@ -21,6 +22,7 @@ class Consumed:
 
     def __init__(self, path):
         self.told = {}  # correlation: (cbid, API name)
+        self.coming = 0  # launches told while the consumer attached, probe by probe
         self.kernels = []  # (correlation, start, end, device, stream, graph, node, name)
         self.executed = []
         self.batches = []
@@ -33,7 +35,9 @@ class Consumed:
         kind = words[0]
         if "UNREADABLE" in words:
             self.faults.append("a text cannot be read: " + " ".join(words))
-        if kind == "correlation":
+        if kind == "attached":
+            self.coming = len(self.told)
+        elif kind == "correlation":
             self.take_launch(int(words[2]), int(words[3]), words[4])
         elif kind == "kernel":
             self.take_kernel(self.kernels, words)
@@ -69,15 +73,37 @@ def names_equal(kernels, truth):
             for name in set(counted) | set(wanted) if counted[name] != wanted.get(name, 0)]
 
 
-def launches_complete(consumed, kernels, partly):
+def launches_whole(consumed, kernels, left):
+    """The launches whose kernels must all have come. Threads launch while recording begins: a few more."""
+    told = list(consumed.told)
+    if not left:
+        return told
+    recorded = {k[0] for k in kernels}
+    first = next((i for i, c in enumerate(told) if i >= consumed.coming and c in recorded), len(told))
+    return told[first + 10:-left]
+
+
+def kernels_equal(consumed, left):
+    """Kernels one by one and in batches are the same, in the same order."""
+    whole = set(launches_whole(consumed, consumed.executed, left))
+    alone, batched = ([k for k in kernels if not consumed.told or k[0] in whole]
+                      for kernels in (consumed.executed, consumed.kernels))
+    if alone != batched:
+        yield f"kernel_executed and activity_batch differ: {len(alone)} and {len(batched)} kernels"
+
+
+def launches_complete(consumed, kernels, left):
     """A launch has its one kernel; one of a graph all of the graph's, each once."""
     by_launch = collections.defaultdict(list)
     for k in kernels:
         by_launch[k[0]].append(k)
     nodes = max((len(by_launch[c]) for c, (cbid, _) in consumed.told.items()
                  if cbid in GRAPH_LAUNCHES), default=0)
-    last = max(0, len(consumed.told) - partly)
-    for correlation, (cbid, name) in list(consumed.told.items())[partly:last]:
+    whole = launches_whole(consumed, kernels, left)
+    if not whole:
+        yield "no launch is whole"
+    for correlation in whole:
+        cbid, name = consumed.told[correlation]
         got = by_launch[correlation]
         wanted = nodes if cbid in GRAPH_LAUNCHES else 1
         if len(got) != wanted or len({k[6] for k in got}) != wanted:
@@ -93,7 +119,7 @@ def main():
     p.add_argument("--all", action="store_true")
     p.add_argument("--per-thread", type=float)
     p.add_argument("--threads", type=int, default=1)
-    p.add_argument("--partly", type=int, default=0)
+    p.add_argument("--left", type=int, default=0)
     args = p.parse_args()
 
     consumed = Consumed(args.consumed)
@@ -107,12 +133,12 @@ def main():
     kernels = consumed.kernels or consumed.executed
     if not kernels:
         faults.append("no kernels came")
-    if consumed.kernels and consumed.executed and consumed.kernels != consumed.executed:
-        faults.append("kernel_executed and activity_batch differ")
+    if consumed.kernels and consumed.executed:
+        faults += kernels_equal(consumed, args.left)
     if args.all:
         faults += names_equal(kernels, truth)
     if consumed.told:
-        faults += launches_complete(consumed, kernels, args.partly)
+        faults += launches_complete(consumed, kernels, args.left)
     if args.per_thread and len(consumed.told) > args.per_thread * args.threads:
         faults.append(f"{len(consumed.told)} launches told, allowed {args.per_thread} a thread")
     for fault in faults[:20]:

@@ -7,8 +7,8 @@
  *
  * A probe `cuprobe:NAME` is one of the native provider; what it fires is not looked at.
  *
- * Attaches to the probes in all processes that have or will have the library, says "attached", and
- * prints what comes, one a line, until it gets SIGTERM.
+ * Attaches to the probes in all processes that have or will have the library, prints what came
+ * while it did, says "attached", and prints what comes, one a line, until it gets SIGTERM.
  */
 #include <bpf/libbpf.h>
 #include <signal.h>
@@ -172,6 +172,7 @@ int main(int argc, char **argv)
 		return 1;
 	signal(SIGTERM, end);
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	ring_buffer__consume(ring);
 	puts("attached");
 	while (!ending)
 		ring_buffer__poll(ring, 100);

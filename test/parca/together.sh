@@ -54,19 +54,19 @@ for mode in "1 loop -t2" "20 loop --graph=20"; do
 	leave reader
 	sleep 0.3
 	consume second $agent
-	sleep 0.5
+	sleep 0.7
 	leave second
 	dormant
 	record_for 1 &
 	recorder=$!
 	consume third $agent
-	sleep 0.4
+	sleep 0.7
 	leave third
 	wait $recorder || exit 1
 	dormant
 	ended
 	for consumer_name in reader second third; do
-		check $consumer_name --partly=250
+		check $consumer_name --left=200
 	done
 	[ "$(grep -c "^correlation" reader.read)" -ge 600 ] || fail "$mode: $(cat checked)"
 done
