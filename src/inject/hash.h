@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes of what a thread has walked over: fast, and good enough to take equal ones for the same.
- */
+/* Hashes: fast, and good enough for what a thread has walked over to be taken for the same. */
 #ifndef CUPROBE_INJECT_HASH_H
 #define CUPROBE_INJECT_HASH_H
 

@@ -13,10 +13,10 @@
 #include "src/inject/nvtx_clients.h"
 #include "src/inject/nvtx_names.h"
 #include "src/inject/nvtx_put.h"
-#include "src/inject/nvtx_texts.h"
 #include "src/inject/nvtx_time.h"
 #include "src/inject/outlet.h"
 #include "src/inject/parca_nvtx.h"
+#include "src/inject/texts.h"
 
 #define FIRE_COUNT 256u
 #define TURNS_A_PUMP 64u /* of draining, before the pump looks after other things */
@@ -39,7 +39,7 @@ static atomic_bool draining;   /* the pump has to look once more */
 static __u32 pumped_session;
 static bool parca_wants; /* consumers of the provider parcagpu want events too */
 static __u64 oldest_ns;	 /* of the events in the batch; ~0 when there are none */
-static struct nvtx_texts messages = {
+static struct cuprobe_texts messages = {
 	.first_id = 0xc0000000u, .most = 1u << 15, .most_bytes = (size_t)8 << 20};
 
 static void settle(void)
@@ -124,15 +124,15 @@ bool cuprobe_nvtx_busy(void)
 static __u32 message_id(const char *text, size_t bytes)
 {
 	__u32 known = messages.count;
-	__u32 id = cuprobe_nvtx_texts_id(&messages, text, bytes);
+	__u32 id = cuprobe_texts_id(&messages, text, bytes);
 
 	if (!id) {
-		cuprobe_nvtx_texts_clear(&messages);
+		cuprobe_texts_clear(&messages);
 		known = 0;
-		id = cuprobe_nvtx_texts_id(&messages, text, bytes);
+		id = cuprobe_texts_id(&messages, text, bytes);
 	}
 	if (messages.count > known)
-		cuprobe_nvtx_texts_define(&messages, id);
+		cuprobe_texts_define(&messages, id);
 	return id;
 }
 
@@ -175,7 +175,7 @@ void cuprobe_nvtx_replay(void)
 		return;
 	cuprobe_nvtx_names_replay();
 	for (__u32 i = 0; i < messages.count; i++)
-		cuprobe_nvtx_texts_define(&messages, messages.first_id + i);
+		cuprobe_texts_define(&messages, messages.first_id + i);
 }
 
 bool cuprobe_nvtx_pump(void)

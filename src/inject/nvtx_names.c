@@ -7,7 +7,7 @@
 
 #include "src/inject/batch.h"
 #include "src/inject/memory.h"
-#include "src/inject/nvtx_texts.h"
+#include "src/inject/texts.h"
 
 #define DEFINITIONS_MOST 65536u
 #define DEFINE_AT_ONCE 256u /* records, between which the lock is let go */
@@ -23,7 +23,7 @@ struct definition {
  * pump; nothing is taken under it.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct nvtx_texts texts = {
+static struct cuprobe_texts texts = {
 	.first_id = 0x80000000u, .most = 1u << 20, .most_bytes = (size_t)64 << 20};
 static struct definition *definitions;
 static size_t definitions_capacity;
@@ -99,7 +99,7 @@ static void definition_changed(__u32 number)
 
 static __u32 text_id(const char *text, size_t bytes)
 {
-	__u32 id = cuprobe_nvtx_texts_id(&texts, text, bytes);
+	__u32 id = cuprobe_texts_id(&texts, text, bytes);
 
 	if (id >= texts.first_id + texts_sent)
 		atomic_store_explicit(&pending, true, memory_order_relaxed);
@@ -181,7 +181,7 @@ void cuprobe_nvtx_name_object(struct cuprobe_info_name info, const char *name, s
 static size_t text_copy(__u32 id, char *text, size_t room)
 {
 	size_t bytes = 0;
-	const char *known = cuprobe_nvtx_texts_find(&texts, id, &bytes);
+	const char *known = cuprobe_texts_find(&texts, id, &bytes);
 
 	if (bytes > room)
 		bytes = room;
@@ -252,7 +252,7 @@ static bool define_some(void)
 {
 	for (__u32 i = 0; i < DEFINE_AT_ONCE; i++) {
 		if (texts_sent < texts.count) {
-			cuprobe_nvtx_texts_define(&texts, texts.first_id + texts_sent++);
+			cuprobe_texts_define(&texts, texts.first_id + texts_sent++);
 		} else if (definitions_sent < definition_count) {
 			const struct cuprobe_info *info = &definitions[definitions_sent++].info;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Numbers by a hash of what they stand for: open addressing, at most half full, in memory of the
- * library's own. For the helper threads.
+ * library's own.
  */
 #ifndef CUPROBE_INJECT_SLOTS_H
 #define CUPROBE_INJECT_SLOTS_H
