@@ -117,6 +117,7 @@ def main():
     wanted = folded(sys.argv[2])
     different = {k for k in got.keys() | wanted.keys() if got.get(k) != wanted.get(k)}
     assert not different, [(k[:200], got.get(k), wanted.get(k)) for k in sorted(different)]
+    print(f"program {strings[message(profile[3][0])[5]]}")
     print(f"{sys.argv[1]}: {len(got)} stacks, {sum(got.values())} ns, {launches} launches, build ids {builds}")
 
 

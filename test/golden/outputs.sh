@@ -34,6 +34,7 @@ cmp piped plain || fail "other events in a pipe"
 python3 "$here/check_pprof.py" demo.pb.gz demo.folded >pprof || fail "demo.pb.gz"
 cat pprof
 says " 39 launches, .*'/usr/lib/libnet.so': 'feed'" pprof
+says "^program /opt/demo/train$" pprof
 "$cuprobe" export -q -f pprof -o - demo.cup >piped.pb
 python3 "$here/check_pprof.py" piped.pb demo.folded || fail "piped.pb"
 if command -v go >/dev/null && go tool -n pprof >/dev/null 2>&1; then

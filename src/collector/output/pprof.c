@@ -31,6 +31,7 @@ struct sink {
 	struct profile *profile;
 	struct output *out;
 	const struct session_info *info;
+	const struct model *model;
 	bool compress;		 /* else `out` does */
 	Pprof__Profile *message; /* all in it is allocated one by one, as when it was read */
 	struct labels texts;	 /* label->number is the index in string_table */
@@ -48,6 +49,7 @@ static int pprof_open(struct sink **ret, const struct sink_opts *opts)
 	if (!s)
 		return -ENOMEM;
 	s->info = opts->info;
+	s->model = opts->model;
 	s->compress = bytes < 3 || strcmp(opts->path + bytes - 3, ".gz") != 0;
 	err = profile_open_for_sink(&s->profile, opts);
 	if (!err)
@@ -340,6 +342,23 @@ static int put_sample(struct sink *s, const struct sample *from)
 	return err ? err : put_labels(s, to, from);
 }
 
+/* The first mapping is taken for the program's own file. */
+static void program_first(struct sink *s)
+{
+	Pprof__Mapping **all = s->message->mapping, *first;
+	const struct process *p = model_processes(s->model);
+	const char *path = p ? process_string(p, p->info.executable, NULL) : NULL;
+
+	for (size_t i = 0; path && i < s->message->n_mapping; i++) {
+		if (strcmp(s->message->string_table[all[i]->filename], path) != 0)
+			continue;
+		first = all[i];
+		all[i] = all[0];
+		all[0] = first;
+		return;
+	}
+}
+
 static int put_type(struct sink *s, const char *type, const char *unit)
 {
 	Pprof__ValueType *value;
@@ -372,12 +391,14 @@ static int message_make(struct sink *s)
 			     sizeof(command));
 	for (const struct sample *i = profile_samples(s->profile); i && !err; i = i->next)
 		err = put_sample(s, i);
-	if (!err)
-		s->message->default_sample_type = s->message->sample_type[0]->type;
+	if (err)
+		return err;
+	program_first(s);
+	s->message->default_sample_type = s->message->sample_type[0]->type;
 	s->message->time_nanos = (int64_t)(s->info->start_ns + s->info->realtime_offset_ns);
 	if (s->info->end_ns > s->info->start_ns)
 		s->message->duration_nanos = (int64_t)(s->info->end_ns - s->info->start_ns);
-	return err;
+	return 0;
 }
 
 static int write_compressed(struct output *out, uint8_t *data, size_t bytes)
