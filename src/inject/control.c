@@ -314,6 +314,8 @@ static void control_step(void)
 	case CUPROBE_STATE_DORMANT:
 		if (data)
 			activate(true);
+		else
+			cuprobe_buffers_rest();
 		break;
 	case CUPROBE_STATE_ACTIVE:
 		if (data)

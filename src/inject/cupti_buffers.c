@@ -15,6 +15,7 @@
 #define SPARE_BYTES 16384u
 #define SPARES 4096u		    /* address space; pages come with use */
 #define QUARANTINE_NS 5000000000ull /* a buffer may still come back from a finalised CUPTI */
+#define REST_NS QUARANTINE_NS	    /* without a session, before memory is given back */
 #define SPARES_PRESENT 64u	    /* that many have their pages from the start */
 #define PATIENCE_NS 500000000ull    /* without a buffer, before the others are given up */
 
@@ -23,18 +24,20 @@ static atomic_uint completed; /* only a count; it orders nothing */
 
 /*
  * The oldest life of CUPTI of which buffers may be left to reclaim, 0 none, and when it ended.
- * Written by whoever finalises and by the flush thread, never both at once: a session is open or it
- * is not.
+ * Written by whoever finalises, by the flush thread while a session is open, and by the control
+ * thread while none is, never two of them at once.
  */
 static __u32 retired_life;
 static __u64 retired_ns;
+
+static __u64 resting_ns; /* since when there is no session; 0: there is one, or was none */
 
 static __u32 grow_step(void)
 {
 	return GROW_BYTES < pool.slot_bytes ? 1 : (__u32)(GROW_BYTES / pool.slot_bytes);
 }
 
-int cuprobe_buffers_init(void)
+static int pools_reserve(void)
 {
 	size_t bytes = (size_t)cuprobe_env.buffer_kb << 10;
 	__u32 slots = (__u32)(((size_t)cuprobe_env.pool_mb << 20) / bytes);
@@ -46,10 +49,21 @@ int cuprobe_buffers_init(void)
 	if (!err)
 		err = cuprobe_pool_init(&pool, bytes, slots ? slots : 1);
 	if (err)
+		cuprobe_pool_done(&spares);
+	return err;
+}
+
+int cuprobe_buffers_begin(void)
+{
+	int err = pools_reserve();
+
+	if (err)
 		return err;
-	cuprobe_pool_grow(&spares, SPARES_PRESENT, true);
-	cuprobe_pool_grow(&spares, SPARES - SPARES_PRESENT, false);
-	cuprobe_pool_grow(&pool, grow_step(), true);
+	resting_ns = 0;
+	if (!atomic_load_explicit(&spares.usable, memory_order_relaxed))
+		cuprobe_pool_grow(&spares, SPARES_PRESENT, true);
+	cuprobe_pool_grow(&spares, SPARES, false);
+	cuprobe_buffers_tend();
 	return 0;
 }
 
@@ -78,6 +92,19 @@ void cuprobe_buffers_tend(void)
 	retired_reclaim();
 	if (atomic_load_explicit(&pool.free_count, memory_order_relaxed) < grow_step() / 2 + 1)
 		cuprobe_pool_grow(&pool, grow_step(), true);
+}
+
+void cuprobe_buffers_rest(void)
+{
+	if (!pool.memory)
+		return;
+	if (!resting_ns)
+		resting_ns = cuprobe_clock_now();
+	if (cuprobe_clock_now() < resting_ns + REST_NS)
+		return;
+	retired_reclaim();
+	cuprobe_pool_shrink(&pool);
+	cuprobe_pool_shrink(&spares);
 }
 
 __u32 cuprobe_buffers_held(void)

@@ -13,8 +13,11 @@
 
 struct cuprobe_buffer;
 
-/* Reserves the pool, once. 0 or -ENOMEM. */
-int cuprobe_buffers_init(void);
+/* Before a session: there is memory for its first buffers. 0 or -ENOMEM. */
+int cuprobe_buffers_begin(void);
+
+/* Called now and then while there is no session: after some time, memory is given back. */
+void cuprobe_buffers_rest(void);
 
 /*
  * Makes more buffers usable when few are free, and takes back what a finalised CUPTI has kept.

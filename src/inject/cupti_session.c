@@ -84,7 +84,7 @@ int cuprobe_session_open(char *ret_detail, size_t detail_size)
 	int err = cuprobe_cupti_load(ret_detail, detail_size);
 
 	if (!err)
-		err = cuprobe_buffers_init();
+		err = cuprobe_buffers_begin();
 	if (err)
 		return err;
 	*ret_detail = 0;

@@ -2,6 +2,7 @@
 #include "src/inject/pool.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -79,6 +80,38 @@ void cuprobe_pool_grow(struct cuprobe_pool *pool, __u32 count, bool touch)
 		slot_free(pool, slot);
 	}
 	atomic_store_explicit(&pool->usable, first + count, memory_order_relaxed);
+}
+
+static bool slot_withdraw(struct cuprobe_pool *pool, __u32 slot)
+{
+	unsigned long bit = 1ul << slot % WORD_BITS;
+
+	if (!(atomic_fetch_and_explicit(&pool->free_bits[slot / WORD_BITS], ~bit,
+					memory_order_acquire) &
+	      bit))
+		return false;
+	atomic_fetch_sub_explicit(&pool->free_count, 1, memory_order_relaxed);
+	return true;
+}
+
+static void pages_release(__u8 *from, __u8 *to)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	from += -(uintptr_t)from % page;
+	if (from < to)
+		madvise(from, (size_t)(to - from), MADV_DONTNEED);
+}
+
+void cuprobe_pool_shrink(struct cuprobe_pool *pool)
+{
+	__u32 before = atomic_load_explicit(&pool->usable, memory_order_relaxed), left = before;
+
+	while (left && slot_withdraw(pool, left - 1))
+		left--;
+	atomic_store_explicit(&pool->usable, left, memory_order_relaxed);
+	pages_release(pool->memory + left * pool->slot_bytes,
+		      pool->memory + before * pool->slot_bytes);
 }
 
 struct cuprobe_buffer *cuprobe_pool_get(struct cuprobe_pool *pool)

@@ -28,7 +28,7 @@ struct cuprobe_pool {
 	atomic_ulong *free_bits;
 	size_t slot_bytes;
 	__u32 slots;
-	atomic_uint usable;	/* buffers that have ever been free */
+	atomic_uint usable;	/* the first so many are in use or free */
 	atomic_uint free_count; /* a hint for growing */
 	atomic_uint life;	/* of CUPTI, from 1 */
 	atomic_uint held_count; /* held by this life */
@@ -41,6 +41,12 @@ void cuprobe_pool_done(struct cuprobe_pool *pool);
 /* Makes up to `count` more buffers usable, with their pages present if `touch`. One thread at a
  * time. */
 void cuprobe_pool_grow(struct cuprobe_pool *pool, __u32 count, bool touch);
+
+/*
+ * Makes buffers unusable and gives their memory back, from the last one down to one that is not
+ * free. One thread at a time, as for growing.
+ */
+void cuprobe_pool_shrink(struct cuprobe_pool *pool);
 
 /* A buffer for CUPTI, or NULL when none is free. Lock-free. */
 struct cuprobe_buffer *cuprobe_pool_get(struct cuprobe_pool *pool);

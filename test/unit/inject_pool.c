@@ -104,6 +104,43 @@ static void frees_what_a_finalised_cupti_kept_but_nothing_else(void **state)
 	assert_ptr_equal(cuprobe_pool_complete(&pool, current->data), current);
 }
 
+static void shrinks_down_to_what_is_not_free(void **state)
+{
+	struct cuprobe_buffer *first, *held, *last;
+
+	(void)state;
+	cuprobe_pool_grow(&pool, 100, true);
+	first = cuprobe_pool_get(&pool);
+	held = cuprobe_pool_get(&pool);
+	last = cuprobe_pool_get(&pool);
+	memset(last->data, 1, 64);
+	cuprobe_pool_complete(&pool, first->data);
+	cuprobe_pool_put(&pool, first);
+	cuprobe_pool_complete(&pool, last->data);
+	cuprobe_pool_put(&pool, last);
+	cuprobe_pool_shrink(&pool);
+	assert_int_equal(pool.usable, 2);
+	assert_int_equal(pool.free_count, 1);
+	assert_int_equal(last->data[0], 0);
+	assert_ptr_equal(cuprobe_pool_get(&pool), first);
+	assert_null(cuprobe_pool_get(&pool));
+	assert_ptr_equal(cuprobe_pool_complete(&pool, held->data), held);
+	cuprobe_pool_grow(&pool, 1, true);
+	assert_ptr_equal(cuprobe_pool_get(&pool), last);
+}
+
+static void shrinks_to_nothing(void **state)
+{
+	(void)state;
+	cuprobe_pool_shrink(&pool);
+	cuprobe_pool_grow(&pool, SLOTS, true);
+	cuprobe_pool_shrink(&pool);
+	assert_int_equal(pool.usable, 0);
+	assert_null(cuprobe_pool_get(&pool));
+	cuprobe_pool_grow(&pool, SLOTS, true);
+	assert_int_equal(pool.free_count, SLOTS);
+}
+
 static void *take_and_put(void *unused)
 {
 	(void)unused;
@@ -148,6 +185,8 @@ int main(void)
 		TEST(completes_what_is_held_and_only_once),
 		TEST(gives_no_buffer_again_before_it_was_put),
 		TEST(frees_what_a_finalised_cupti_kept_but_nothing_else),
+		TEST(shrinks_down_to_what_is_not_free),
+		TEST(shrinks_to_nothing),
 		TEST(gives_each_slot_once),
 	};
 
