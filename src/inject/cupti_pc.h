@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PC sampling: which contexts are sampled, and the thread that fetches their samples. In continuous
+ * PC sampling: when contexts are sampled, and the thread that fetches their samples. In continuous
  * mode all the time; in serialized mode in windows that this thread opens and closes.
  */
 #ifndef CUPROBE_INJECT_CUPTI_PC_H
@@ -13,8 +13,8 @@
 
 /*
  * Samples all contexts there are and will be, or none; returns whether sampling is on, which may
- * take some turns to end. Control
- * thread, while CUPTI is held, or inside cuInit() when there is no context yet (`cuda_up` false).
+ * take some turns to end. Control thread, while CUPTI is held, or inside cuInit() when there is no
+ * context yet (`cuda_up` false).
  */
 bool cuprobe_pc_apply(bool wanted, bool cuda_up);
 
