@@ -14,6 +14,7 @@
 #include "src/collector/json.h"
 #include "src/collector/map.h"
 #include "src/collector/model.h"
+#include "src/collector/procs.h"
 #include "src/collector/stalls.h"
 
 struct code_file {
@@ -180,7 +181,7 @@ static int search_file(struct search *s, const struct code_file *f)
 {
 	char path[PATH_MAX + 32];
 
-	snprintf(path, sizeof(path), "/proc/%u/root%s", f->pid, f->path);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", proc_thread((pid_t)f->pid), f->path);
 	return fatbin_walk_file(access(path, R_OK) ? f->path : path, search_cubin, s);
 }
 

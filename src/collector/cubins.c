@@ -9,6 +9,7 @@
 
 #include "cuprobe/abi.h"
 #include "src/collector/cubin.h"
+#include "src/collector/procs.h"
 
 struct cubins_entry {
 	struct cubins_entry *next;
@@ -75,6 +76,7 @@ static int memory_read(pid_t pid, __u64 address, void *into, size_t bytes)
 
 int cubins_fetch(pid_t pid, const struct cuprobe_module *module, void **ret_image)
 {
+	pid_t thread;
 	void *image;
 	int err;
 
@@ -85,7 +87,8 @@ int cubins_fetch(pid_t pid, const struct cuprobe_module *module, void **ret_imag
 	image = malloc(module->bytes);
 	if (!image)
 		return -ENOMEM;
-	err = memory_read(pid, module->address, image, module->bytes);
+	thread = proc_thread(pid); /* a main thread that has left has no memory any more */
+	err = thread < 0 ? thread : memory_read(thread, module->address, image, module->bytes);
 	if (!err && memcmp(image, ELFMAG, SELFMAG) != 0)
 		err = -EBADMSG;
 	if (err) {

@@ -103,6 +103,8 @@ static int peer_greeting(struct peer *p)
 	if (bytes <= 0)
 		return bytes < 0 && errno == EAGAIN ? 0 : -EPIPE;
 	fd = message_fd(&message);
+	if (fd < 0 && message.msg_flags & MSG_CTRUNC)
+		err = -EMFILE; /* we had no descriptor left for it */
 	if (bytes == sizeof(hello) && !(message.msg_flags & MSG_CTRUNC) &&
 	    hello.magic == CUPROBE_DIRECT_MAGIC && hello.version == CUPROBE_DIRECT_VERSION)
 		err = peer_map(p, fd);

@@ -16,6 +16,7 @@
 
 #include "src/collector/json.h"
 #include "src/collector/model.h"
+#include "src/collector/procs.h"
 
 #define COMMAND_LONGEST 16384
 
@@ -185,15 +186,17 @@ static void write_maps(FILE *out, pid_t pid)
 int procinfo_read(pid_t pid, __u64 start_ns, bool maps, char **ret_json, size_t *ret_bytes)
 {
 	FILE *out = open_memstream(ret_json, ret_bytes);
+	pid_t thread = proc_thread(pid); /* a main thread that has left has no memory any more */
 
 	if (!out)
 		return -ENOMEM;
+	thread = thread > 0 ? thread : pid;
 	fprintf(out, "{\"pid\":%d,\"start_ns\":%llu", pid, start_ns);
-	write_command(out, pid);
-	write_executable(out, pid);
+	write_command(out, thread);
+	write_executable(out, thread);
 	write_threads(out, pid);
 	if (maps)
-		write_maps(out, pid);
+		write_maps(out, thread);
 	fputs("}\n", out);
 	return fclose(out) ? -ENOMEM : 0;
 }

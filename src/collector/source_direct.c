@@ -24,6 +24,7 @@
 #define SOCKET_NAME "/direct"
 #define BACKLOG 4096
 #define STRANGE "what it sends is not from a libcuprobe.so of this version"
+#define FULL "there is no descriptor left for it: raise the limit of open files (ulimit -n)"
 #define MESSAGES 8 /* about refused processes, at most */
 
 /* What a process that is gone, or one that is there, has lost. */
@@ -41,6 +42,7 @@ struct source_direct {
 	int listener, wanted;
 	struct peer *peers;
 	unsigned int refused;
+	bool full; /* has been told */
 	struct loss_entry *losses;
 	size_t loss_count;
 };
@@ -212,6 +214,12 @@ static void direct_accept(struct source_direct *d)
 
 	while ((fd = accept4(d->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
 		direct_accept_one(d, fd);
+	if ((errno != EMFILE && errno != ENFILE) || d->full)
+		return;
+	d->full = true;
+	d->source.handler.message(d->source.handler.arg,
+				  "processes have to wait, and may be missing: there are no "
+				  "descriptors left: raise the limit of open files (ulimit -n)");
 }
 
 static void direct_receive(struct source_direct *d)
@@ -227,8 +235,8 @@ static void direct_receive(struct source_direct *d)
 
 			if (!err)
 				continue;
-			if (err == -EBADMSG)
-				direct_refuse(d, p, STRANGE);
+			if (err == -EBADMSG || err == -EMFILE)
+				direct_refuse(d, p, err == -EMFILE ? FULL : STRANGE);
 			p->ended = true;
 			epoll_ctl(d->source.fd, EPOLL_CTL_DEL, p->fd, NULL);
 		}

@@ -119,7 +119,7 @@ static int look_mapping(void *arg, const struct proc_mapping *m)
 
 	if (!look_wants(l, m))
 		return 0;
-	err = area_new(l->job, m, proc_open_mapping(l->job->pid, m), &area);
+	err = area_new(l->job, m, proc_open_mapping(l->job->thread, m), &area);
 	if (!err)
 		look_found(l, m, area);
 	return err;
@@ -177,7 +177,7 @@ static int jit_open(struct symbol_job *job)
 
 	if (!inner || job->jit_fd >= 0)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", job->pid, inner);
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", job->thread, inner);
 	job->jit_fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (job->jit_fd < 0)
 		return 0;
@@ -202,9 +202,10 @@ int symbol_job_add(struct symbol_job *job, const __u64 *pcs, unsigned int count,
 	}
 	if (err || !count)
 		return err;
+	job->thread = proc_thread(job->pid);
 	look.first = job->addresses + before;
 	look.end = job->addresses + job->address_count;
-	err = proc_each_mapping(job->pid, look_mapping, &look);
+	err = proc_each_mapping(job->thread, look_mapping, &look);
 	while (err != -ENOMEM && json_next(&maps, &map))
 		err = look_past_mapping(&look, map);
 	for (struct symbol_address *a = look.first; a < look.end; a++)
@@ -278,7 +279,7 @@ static void write_areas(FILE *out, struct symbol_job *job, struct symbol_cache *
 
 	for (unsigned int i = 0; i < job->area_count; i++) {
 		struct symbol_area *area = &job->areas[i];
-		struct binary *binary = area_binary(area, cache, job->pid);
+		struct binary *binary = area_binary(area, cache, job->thread);
 
 		fprintf(out, "%s{\"start\":%llu,\"end\":%llu,\"offset\":%llu", separator,
 			area->start, area->end, area->offset);

@@ -30,6 +30,7 @@ struct symbol_address {
 struct symbol_job {
 	struct symbol_job *next; /* the holder's */
 	pid_t pid;
+	pid_t thread; /* of it that lives: a main thread that has left has no mappings any more */
 	__u64 start_ns;
 	__u32 image;
 	struct symbol_area *areas;

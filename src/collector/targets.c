@@ -231,7 +231,7 @@ static int usage_process(void *arg, pid_t pid)
 	struct usage *u = arg;
 
 	u->pid = proc_thread(pid);
-	(void)proc_each_mapping(pid, usage_mapping, u);
+	(void)proc_each_mapping(u->pid, usage_mapping, u);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "src/inject/cupti_pc.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/cupti_session.h"
+#include "src/inject/cupti_silence.h"
 #include "src/inject/flush.h"
 #include "src/inject/launch.h"
 #include "src/inject/ledger.h"
@@ -31,14 +32,15 @@
 #define SECOND 1000000000ull
 #define POLL_NS (50 * MS)
 #define RELEASE_POLL_NS (2 * MS)
+#define WATCH_NS (250 * MS)
 #define PLAIN_FLUSHES 50      /* so often, 2 ms apart, before buffers are taken by force */
 #define YIELD_FIRST_NS SECOND /* until CUPTI is asked for again, doubling */
 #define YIELD_LAST_NS (60 * SECOND)
-#define SILENCE_NS (3 * SECOND)
 
 enum release_phase { RELEASE_FLUSH, RELEASE_FORCE, RELEASE_DRAIN, RELEASE_WAIT };
 
 static pthread_t thread;
+static atomic_bool started; /* releases `thread` */
 static sem_t wake;
 static atomic_bool stopping;
 static atomic_bool finished;	    /* set by whoever finishes first */
@@ -52,9 +54,7 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static bool cuda; /* the process uses CUDA: without it nobody asks for CUPTI */
 static enum cuprobe_state state;
 static __u32 wanted, active;
-static __u64 retry_ns, retry_delay_ns, next_look_ns;
-static __u64 silence_ns; /* when to look whether CUPTI has delivered; 0: not */
-static __u32 completed_before;
+static __u64 retry_ns, retry_delay_ns, next_look_ns, next_watch_ns;
 static enum release_phase phase;
 static enum cuprobe_release_way way;
 static __u32 ticket, flushes;
@@ -81,7 +81,8 @@ static void helpers_start(void)
 	if (!err)
 		err = cuprobe_flush_start();
 	if (err)
-		cuprobe_log(CUPROBE_ERROR, "a helper thread cannot be started: %d", -err);
+		cuprobe_notice_message(CUPROBE_ERROR, err, NULL,
+				       "a helper thread cannot be started");
 }
 
 static void yield_to(const char *rival)
@@ -105,29 +106,12 @@ static void fail(int err, const char *detail)
 
 	if (err == -ENOENT)
 		remedy = "install CUPTI, or name it in CUPROBE_CUPTI_PATH";
+	else if (err == -ENOMEM)
+		remedy = "raise the program's limit of address space (ulimit -v)";
+	else if (err == -EACCES)
+		remedy = cuprobe_kinds_remedy(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
 	cuprobe_notice_message(CUPROBE_ERROR, err, remedy, "%s", detail);
 	state_set(CUPROBE_STATE_FAILED, detail);
-}
-
-/*
- * A CUPTI that came late tells the devices at once. When not even that arrives, it accepts
- * everything and delivers nothing, as one that is older than the driver does.
- */
-static void silence_begin(bool expected)
-{
-	completed_before = cuprobe_buffers_count();
-	silence_ns = expected ? cuprobe_clock_now() + SILENCE_NS : 0;
-}
-
-static void silence_watch(void)
-{
-	if (!silence_ns || cuprobe_clock_now() < silence_ns)
-		return;
-	silence_ns = 0;
-	if (cuprobe_buffers_count() == completed_before)
-		cuprobe_notice_message(CUPROBE_WARNING, 0,
-				       "name a libcupti that fits the driver in CUPROBE_CUPTI_PATH",
-				       "CUPTI accepts everything and delivers nothing");
 }
 
 static void active_set(__u32 now_active)
@@ -195,7 +179,7 @@ static void activate(bool cuda_up)
 		fail(err, detail);
 		return;
 	}
-	silence_begin(cuda_up && wanted & cuprobe_kinds_probes);
+	cuprobe_silence_begin(cuda_up, wanted & cuprobe_kinds_probes);
 	cuprobe_flush_periodic(true);
 	active_set(collection_apply(cuda_up));
 }
@@ -213,6 +197,17 @@ static bool accounts_are_out(__u32 left_probes)
 	return true;
 }
 
+static void session_watch(void)
+{
+	__u64 now = cuprobe_clock_now();
+
+	if (now < next_watch_ns)
+		return;
+	next_watch_ns = now + WATCH_NS;
+	cuprobe_silence_watch();
+	cuprobe_session_watch();
+}
+
 static void collect(void)
 {
 	__u32 now_active = collection_apply(true);
@@ -220,7 +215,7 @@ static void collect(void)
 	if ((now_active != active && accounts_are_out(active & ~now_active)) ||
 	    state != CUPROBE_STATE_ACTIVE)
 		active_set(now_active);
-	silence_watch();
+	session_watch();
 }
 
 static void release_begin(void)
@@ -423,7 +418,12 @@ void cuprobe_control_start(bool with_cuda)
 	pthread_mutex_unlock(&turn);
 	err = cuprobe_thread_start(&thread, "cuprobe-ctl", control_main);
 	if (err)
-		cuprobe_log(CUPROBE_ERROR, "the control thread cannot be started: %d", -err);
+		cuprobe_notice_message(
+			CUPROBE_ERROR, err, NULL,
+			"the control thread cannot be started: who attaches later gets "
+			"nothing");
+	else
+		atomic_store_explicit(&started, true, memory_order_release);
 }
 
 void cuprobe_control_wake(void)
@@ -470,7 +470,8 @@ void cuprobe_control_finish(__u64 timeout_ns)
 		return;
 	atomic_store_explicit(&stopping, true, memory_order_release);
 	cuprobe_control_wake();
-	if (!pthread_equal(pthread_self(), thread))
+	if (atomic_load_explicit(&started, memory_order_acquire) &&
+	    !pthread_equal(pthread_self(), thread))
 		cuprobe_thread_join(thread, timeout_ns / 4);
 	cuprobe_pc_finish(timeout_ns / 4);
 	collecting = cuprobe_flush_periodic(false);

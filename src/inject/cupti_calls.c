@@ -6,9 +6,11 @@
 
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_fence.h"
+#include "src/inject/cupti_kinds.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/graph_nodes.h"
 #include "src/inject/launch.h"
+#include "src/inject/notice.h"
 #include "src/inject/parca_launch.h"
 
 #define CBIDS 1024u /* more than any CUPTI has */
@@ -53,6 +55,7 @@ static _Atomic __u8 classes_of[DOMAINS][CBIDS];
 static CUpti_SubscriberHandle subscriber;
 static __u8 shown; /* classes */
 static bool all_shown;
+static bool refusal_told; /* since CUPTI came up */
 
 __u8 cuprobe_calls_classes(const char *name)
 {
@@ -98,23 +101,49 @@ bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 	return cuprobe_release_call(call, classes & CUPROBE_CALL_USES_GRAPH);
 }
 
-static void domain_show(size_t domain, __u8 classes)
+/* Returns how many more CUPTI shows, and in `ret_refused` why not others. */
+static unsigned int domain_show(size_t domain, __u8 classes, CUptiResult *ret_refused)
 {
+	unsigned int count = 0;
+
 	for (CUpti_CallbackId cbid = 1; cbid < CBIDS; cbid++) {
 		__u8 of_call = call_classes(domain, cbid);
+		CUptiResult result;
 
-		if ((of_call & classes) && !(of_call & shown))
-			cuprobe_cupti.EnableCallback(1, subscriber, domains[domain], cbid);
+		if (!(of_call & classes) || (of_call & shown))
+			continue;
+		result = cuprobe_cupti.EnableCallback(1, subscriber, domains[domain], cbid);
+		if (result == CUPTI_SUCCESS)
+			count++;
+		else
+			*ret_refused = result;
 	}
+	return count;
+}
+
+static void refusal_report(CUptiResult result)
+{
+	if (!refusal_told)
+		cuprobe_notice_message(
+			CUPROBE_ERROR, (int)result, cuprobe_kinds_remedy(result),
+			"CUPTI shows no calls, so that launches and their stacks are "
+			"not known: %s",
+			cuprobe_cupti_result(result));
+	refusal_told = true;
 }
 
 void cuprobe_calls_show(__u8 classes)
 {
+	CUptiResult refused = CUPTI_SUCCESS;
+	unsigned int count = 0;
+
 	if (all_shown || !(classes & ~shown))
 		return;
 	for (size_t domain = 0; domain < DOMAINS; domain++)
-		domain_show(domain, classes);
+		count += domain_show(domain, classes, &refused);
 	shown |= classes;
+	if (!count && refused != CUPTI_SUCCESS)
+		refusal_report(refused);
 }
 
 void cuprobe_calls_begin(CUpti_SubscriberHandle of)
@@ -126,6 +155,7 @@ void cuprobe_calls_begin(CUpti_SubscriberHandle of)
 		domain_learn(domain);
 	learned = true;
 	all_shown = false;
+	refusal_told = false;
 	shown = 0;
 	cuprobe_calls_show(WATCHED);
 }

@@ -48,6 +48,7 @@ static const char *const loader_names[] = {"libcupti.so.13",   "libcupti.so.12",
 
 struct mapped {
 	const char *prefix; /* of the file's name */
+	const void *but;    /* not the one that begins there */
 	char *ret_path;
 };
 
@@ -58,18 +59,26 @@ static int object_matches(struct dl_phdr_info *object, size_t size, void *arg)
 
 	(void)size;
 	name = name ? name + 1 : object->dlpi_name;
-	if (strncmp(name, mapped->prefix, strlen(mapped->prefix)))
+	if (strncmp(name, mapped->prefix, strlen(mapped->prefix)) ||
+	    (mapped->but && (const void *)object->dlpi_addr == mapped->but))
 		return 0;
 	snprintf(mapped->ret_path, CUPROBE_PATH_MAX, "%s", object->dlpi_name);
 	return 1;
 }
 
 /* The path of a loaded object whose file name begins with `prefix`. */
-static bool mapped_find(const char *prefix, char *ret_path)
+static bool mapped_find(const char *prefix, const void *but, char *ret_path)
 {
-	struct mapped mapped = {prefix, ret_path};
+	struct mapped mapped = {prefix, but, ret_path};
 
 	return dl_iterate_phdr(object_matches, &mapped) == 1;
+}
+
+bool cuprobe_cupti_find_other(const void *ours, char *ret_path)
+{
+	Dl_info info;
+
+	return dladdr(ours, &info) && mapped_find("libcupti.so", info.dli_fbase, ret_path);
 }
 
 static int version_from(const char *prefix, const char *function)
@@ -79,7 +88,7 @@ static int version_from(const char *prefix, const char *function)
 	int version = 0;
 	void *library;
 
-	if (!mapped_find(prefix, path))
+	if (!mapped_find(prefix, NULL, path))
 		return 0;
 	library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 	if (!library)
@@ -217,7 +226,7 @@ static void search_init(struct search *search)
 	if (!version)
 		version = cuprobe_cuda_driver_version();
 	search->major = version / 1000;
-	if (mapped_find("libcudart.so", search->cudart))
+	if (mapped_find("libcudart.so", NULL, search->cudart))
 		dirname(search->cudart);
 }
 
@@ -225,7 +234,7 @@ void *cuprobe_cupti_find(char *ret_path, char *ret_why, size_t why_size)
 {
 	struct search search = {.path = ret_path};
 
-	if (mapped_find("libcupti.so", ret_path)) {
+	if (mapped_find("libcupti.so", NULL, ret_path)) {
 		search.library = dlopen(ret_path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 		if (search.library)
 			return search.library;

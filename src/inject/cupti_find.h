@@ -3,6 +3,7 @@
 #ifndef CUPROBE_INJECT_CUPTI_FIND_H
 #define CUPROBE_INJECT_CUPTI_FIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CUPROBE_PATH_MAX 4096
@@ -16,5 +17,8 @@ void *cuprobe_cupti_find(char *ret_path, char *ret_why, size_t why_size);
 /* cuDriverGetVersion() and, where libcudart is a shared object, cudaRuntimeGetVersion(); else 0. */
 int cuprobe_cuda_driver_version(void);
 int cuprobe_cuda_runtime_version(void);
+
+/* Whether the process has another libcupti beside the one that `ours` lies in, and its path. */
+bool cuprobe_cupti_find_other(const void *ours, char *ret_path);
 
 #endif

@@ -9,6 +9,7 @@
 #include "src/inject/cupti_api.h"
 #include "src/inject/cupti_buffers.h"
 #include "src/inject/cupti_callback.h"
+#include "src/inject/cupti_find.h"
 #include "src/inject/cupti_gate.h"
 #include "src/inject/cupti_release.h"
 #include "src/inject/env.h"
@@ -60,6 +61,11 @@ static void clock_register(void)
 				       "CUPTI keeps its own clock; its offset is measured");
 }
 
+static int error_of(CUptiResult result)
+{
+	return result == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES ? -EACCES : -EIO;
+}
+
 static int session_prepare(char *ret_detail, size_t detail_size)
 {
 	CUptiResult result;
@@ -75,7 +81,7 @@ static int session_prepare(char *ret_detail, size_t detail_size)
 		return 0;
 	snprintf(ret_detail, detail_size, "CUPTI takes no buffers: %s",
 		 cuprobe_cupti_result(result));
-	return -EIO;
+	return error_of(result);
 }
 
 int cuprobe_session_open(char *ret_detail, size_t detail_size)
@@ -83,10 +89,13 @@ int cuprobe_session_open(char *ret_detail, size_t detail_size)
 	CUptiResult result;
 	int err = cuprobe_cupti_load(ret_detail, detail_size);
 
-	if (!err)
-		err = cuprobe_buffers_begin();
 	if (err)
 		return err;
+	err = cuprobe_buffers_begin();
+	if (err) {
+		snprintf(ret_detail, detail_size, "there is no memory for CUPTI's buffers");
+		return err;
+	}
 	*ret_detail = 0;
 	result = subscribe(ret_detail, detail_size);
 	if (result_is_rival(result)) {
@@ -97,7 +106,7 @@ int cuprobe_session_open(char *ret_detail, size_t detail_size)
 	if (result != CUPTI_SUCCESS) {
 		snprintf(ret_detail, detail_size, "cuptiSubscribe: %s",
 			 cuprobe_cupti_result(result));
-		return -EIO;
+		return error_of(result);
 	}
 	atomic_store(&begun_ns, cuprobe_clock_now());
 	err = session_prepare(ret_detail, detail_size);
@@ -109,6 +118,20 @@ int cuprobe_session_open(char *ret_detail, size_t detail_size)
 	cuprobe_release_prepare(subscriber);
 	cuprobe_gate_open();
 	return 0;
+}
+
+void cuprobe_session_watch(void)
+{
+	static bool told;
+	char path[CUPROBE_PATH_MAX];
+
+	if (told || !cuprobe_cupti_find_other((const void *)cuprobe_cupti.Subscribe, path))
+		return;
+	told = true;
+	cuprobe_notice_message(CUPROBE_WARNING, 0, "name the program's in CUPROBE_CUPTI_PATH",
+			       "the program has loaded a libcupti beside ours, and one of them "
+			       "sees nothing: %s",
+			       path);
 }
 
 __u64 cuprobe_session_begun_ns(void)

@@ -18,6 +18,8 @@
  * client has it, and `ret_detail` is its name. Other errors: `ret_detail` says why.
  */
 int cuprobe_session_open(char *ret_detail, size_t detail_size);
+/* Now and then while it is open: says so when the program has a libcupti of its own. */
+void cuprobe_session_watch(void);
 
 /* When the session was opened; records from before then do not belong to it. */
 __u64 cuprobe_session_begun_ns(void);

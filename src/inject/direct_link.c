@@ -131,7 +131,7 @@ void cuprobe_direct_link_wake(const struct cuprobe_direct_link *link)
 		(void)!send(link->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-__u32 cuprobe_direct_link_wanted(const char *path)
+__u32 cuprobe_direct_link_wanted(const char *path, __u32 before)
 {
 	char name[PATH_MAX];
 	__u32 wanted = 0;
@@ -140,7 +140,7 @@ __u32 cuprobe_direct_link_wanted(const char *path)
 	snprintf(name, sizeof(name), "%s" CUPROBE_DIRECT_WANTED, path);
 	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return 0;
+		return before;
 	if (read(fd, &wanted, sizeof(wanted)) != sizeof(wanted))
 		wanted = 0;
 	close(fd);

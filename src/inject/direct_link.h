@@ -31,7 +31,10 @@ void cuprobe_direct_link_close(struct cuprobe_direct_link *link);
 int cuprobe_direct_link_check(const struct cuprobe_direct_link *link);
 void cuprobe_direct_link_wake(const struct cuprobe_direct_link *link);
 
-/* What the collector at `path` wants: bit n is probe n. */
-__u32 cuprobe_direct_link_wanted(const char *path);
+/*
+ * What the collector at `path` wants: bit n is probe n. It is `before`, what it wanted then, where
+ * the program has no descriptor left, or has become another user or changed its root meanwhile.
+ */
+__u32 cuprobe_direct_link_wanted(const char *path, __u32 before);
 
 #endif

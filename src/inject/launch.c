@@ -9,6 +9,7 @@
 #include "src/inject/env.h"
 #include "src/inject/graph_nodes.h"
 #include "src/inject/launch_thread.h"
+#include "src/inject/ledger.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
 #include "src/inject/stacks.h"
@@ -19,6 +20,7 @@
  */
 static atomic_uint session;
 static __u32 last_session; /* the control thread's */
+static bool refused;	   /* likewise: not tried again before somebody comes anew */
 
 static bool launches_begin(void)
 {
@@ -26,8 +28,11 @@ static bool launches_begin(void)
 
 	if (!err)
 		err = cuprobe_stacks_init();
+	refused = err;
 	if (err)
-		cuprobe_notice_message(CUPROBE_ERROR, err, NULL, "launches cannot be taken");
+		cuprobe_notice_message(
+			CUPROBE_ERROR, err, NULL,
+			"launches cannot be taken: no memory or key for their threads");
 	else
 		atomic_store_explicit(&session, ++last_session, memory_order_release);
 	return !err;
@@ -38,9 +43,11 @@ bool cuprobe_launch_apply(bool wanted)
 	if (wanted && !cuprobe_env.native_stacks)
 		cuprobe_python_look();
 	if (wanted && !cuprobe_launch_busy())
-		return launches_begin();
-	if (!wanted)
+		return !refused && launches_begin();
+	if (!wanted) {
 		atomic_store_explicit(&session, 0, memory_order_relaxed);
+		refused = false;
+	}
 	return wanted;
 }
 
@@ -108,6 +115,9 @@ static void call_enter(__u32 now_session, __u32 api, const CUpti_CallbackData *c
 {
 	struct launch_thread *t = cuprobe_launch_thread();
 
+	/* With nothing to tell the inner call by: each launch ends in one of the driver. */
+	if (!t && api & CUPROBE_LAUNCH_DRIVER)
+		cuprobe_ledger_lose(CUPROBE_PROBE_launch, 1);
 	if (!t || is_inner(t, now_session, call))
 		return;
 	t->session = now_session;
@@ -156,6 +166,8 @@ void cuprobe_launch_node(__u64 node, struct cuprobe_registers at)
 		record = slot->record;
 	if (t && (!slot || record.graph_node_id))
 		slot = cuprobe_launch_hold(t);
+	if (node && !t)
+		cuprobe_ledger_lose(CUPROBE_PROBE_launch, 1);
 	if (!slot)
 		return;
 	record.graph_node_id = node;
@@ -174,6 +186,8 @@ void cuprobe_launch_copy(__u64 node, __u64 original)
 	struct launch_thread *t = node && original ? cuprobe_launch_thread() : NULL;
 	struct launch_slot *slot = t ? cuprobe_launch_hold(t) : NULL;
 
+	if (node && original && !t)
+		cuprobe_ledger_lose(CUPROBE_PROBE_launch, 1);
 	if (!slot)
 		return;
 	*slot = (struct launch_slot){

@@ -100,11 +100,7 @@ struct launch_thread *cuprobe_launch_thread_mine(void)
 
 struct launch_thread *cuprobe_launch_thread(void)
 {
-	struct launch_thread *t = self ? self : thread_make();
-
-	if (!t)
-		cuprobe_ledger_lose(CUPROBE_PROBE_launch, 1);
-	return t;
+	return self ? self : thread_make();
 }
 
 struct launch_slot *cuprobe_launch_hold(struct launch_thread *t)

@@ -44,7 +44,7 @@ struct launch_thread {
 /* Once. 0 or -errno. */
 int cuprobe_launch_threads_init(void);
 
-/* The calling thread's, made if need be; NULL, and counted, when there is no room. */
+/* The calling thread's, made if need be; NULL, for the caller to count, when there is no room. */
 struct launch_thread *cuprobe_launch_thread(void);
 
 /* The same, or NULL when there is none yet. */

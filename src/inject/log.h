@@ -13,7 +13,10 @@ enum cuprobe_severity {
 /* Opens the log that cuprobe_env asks for; without effect when it cannot be opened. */
 void cuprobe_log_init(void);
 
-/* One line, cut after some 500 bytes. Called by helper threads only. */
+/*
+ * One line, cut after some 500 bytes; none where it would have to wait, or bring a signal. Called
+ * by helper threads, and where the process begins and ends.
+ */
 void cuprobe_log(enum cuprobe_severity severity, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

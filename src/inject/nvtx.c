@@ -29,6 +29,7 @@
 /* Protects what follows and the order of switching; the clients' lock is taken under it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __u32 session_number;
+static bool refused; /* not tried again before somebody comes anew */
 static unsigned int settling;
 static atomic_bool settled = true; /* relaxed: spares the lock when there is nothing to do */
 
@@ -52,9 +53,11 @@ static void session_begin(void)
 {
 	int err = cuprobe_nvtx_buffer_init();
 
+	refused = err;
 	if (err) {
-		cuprobe_notice_message(CUPROBE_ERROR, err, NULL,
-				       "NVTX events cannot be taken: no memory for them");
+		cuprobe_notice_message(
+			CUPROBE_ERROR, err, NULL,
+			"NVTX events cannot be taken: no memory or key for their threads");
 		return;
 	}
 	if (!++session_number)
@@ -87,11 +90,12 @@ void cuprobe_nvtx_control(bool wanted)
 {
 	bool taking = atomic_load_explicit(&cuprobe_nvtx_session, memory_order_relaxed);
 
-	if (wanted == taking && atomic_load_explicit(&settled, memory_order_relaxed))
+	if (wanted == taking && !refused && atomic_load_explicit(&settled, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&lock);
 	taking = atomic_load_explicit(&cuprobe_nvtx_session, memory_order_relaxed);
-	if (wanted && !taking)
+	refused = refused && wanted;
+	if (wanted && !taking && !refused)
 		session_begin();
 	else if (!wanted && taking)
 		session_end();

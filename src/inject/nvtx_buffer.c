@@ -11,6 +11,7 @@
 #include "src/inject/clock.h"
 #include "src/inject/env.h"
 #include "src/inject/ledger.h"
+#include "src/inject/memory.h"
 
 #define THREADS 2048u
 #define PAGE_BYTES 4096u
@@ -159,6 +160,9 @@ int cuprobe_nvtx_buffer_init(void)
 	pool.memory = reserve((THREADS + chunks) * CUPROBE_NVTX_CHUNK_BYTES);
 	pool.threads = reserve(THREADS * sizeof(*pool.threads));
 	if (!next_chunk || !pool.memory || !pool.threads) {
+		cuprobe_memory_free(next_chunk, chunks * sizeof(*next_chunk));
+		cuprobe_memory_free(pool.memory, (THREADS + chunks) * CUPROBE_NVTX_CHUNK_BYTES);
+		cuprobe_memory_free(pool.threads, THREADS * sizeof(*pool.threads));
 		pthread_key_delete(pool.key);
 		return -ENOMEM;
 	}

@@ -133,7 +133,7 @@ static void first_look(void)
 
 void cuprobe_direct_look(void)
 {
-	__u32 now_wanted = 0;
+	__u32 now_wanted = atomic_load_explicit(&wanted, memory_order_relaxed);
 
 	if (!cuprobe_env.direct)
 		return;
@@ -144,8 +144,7 @@ void cuprobe_direct_look(void)
 		connection_check();
 	else
 		connection_try();
-	if (connection.fd >= 0)
-		now_wanted = cuprobe_direct_link_wanted(path);
+	now_wanted = connection.fd >= 0 ? cuprobe_direct_link_wanted(path, now_wanted) : 0;
 	atomic_store_explicit(&wanted, now_wanted, memory_order_relaxed);
 	pthread_mutex_unlock(&lock);
 }

@@ -30,7 +30,7 @@ void cuprobe_process_look(void)
 static __u32 executable_id(void)
 {
 	char path[PATH_MAX];
-	ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	ssize_t bytes = readlink("/proc/thread-self/exe", path, sizeof(path) - 1);
 
 	if (bytes < 0)
 		return 0;

@@ -9,11 +9,12 @@
 #define FRAMES 100000  /* longest chain */
 #define HEAD_BYTES 256 /* of an object: what the layout refers to */
 
-/* 0 or -errno: -EFAULT when that is no memory. */
+/* 0 or -errno: -EFAULT when that is no memory. Ours is found by a thread that lives, which is this
+ * one. */
 static int memory_read(void *to, const char *from, size_t bytes)
 {
 	struct iovec local = {to, bytes}, remote = {(void *)from, bytes};
-	ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+	ssize_t got = process_vm_readv(gettid(), &local, 1, &remote, 1, 0);
 
 	if (got < 0)
 		return -errno;

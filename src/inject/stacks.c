@@ -11,6 +11,7 @@
 #include "src/inject/env.h"
 #include "src/inject/hash.h"
 #include "src/inject/ledger.h"
+#include "src/inject/memory.h"
 #include "src/inject/notice.h"
 #include "src/inject/outlet.h"
 #include "src/inject/python.h"
@@ -23,6 +24,8 @@
 #define SLOTS_LOG 18	   /* twice as many */
 #define ID_BITS 24	   /* of a slot: the rest is the upper part of the hash */
 #define CHAIN (1ull << 63) /* in a stored pc: the caller was found by the frame pointer */
+#define STACKS_BYTES ((MOST + 1) * sizeof(*table.stacks))
+#define SLOTS_BYTES (sizeof(*table.slots) << SLOTS_LOG)
 #define FRAMES_MOST (CUPROBE_UNWIND_FRAMES + CUPROBE_STACKS_PYTHON + 1)
 
 struct stack {
@@ -62,10 +65,14 @@ int cuprobe_stacks_init(void)
 	if (table_is_ready())
 		return 0;
 	table.store = reserve(STORE_BYTES);
-	table.stacks = reserve((MOST + 1) * sizeof(*table.stacks));
-	table.slots = reserve(sizeof(*table.slots) << SLOTS_LOG);
-	if (!table.store || !table.stacks || !table.slots)
+	table.stacks = reserve(STACKS_BYTES);
+	table.slots = reserve(SLOTS_BYTES);
+	if (!table.store || !table.stacks || !table.slots) {
+		cuprobe_memory_free(table.store, STORE_BYTES);
+		cuprobe_memory_free(table.stacks, STACKS_BYTES);
+		cuprobe_memory_free(table.slots, SLOTS_BYTES);
 		return -ENOMEM;
+	}
 	atomic_store_explicit(&table.ready, true, memory_order_release);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "src/inject/thread.h"
 
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -9,7 +10,7 @@
 
 #include "src/inject/clock.h"
 
-/* Mostly untouched address space: CUPTI's calls run on it, and big programs put much TLS there. */
+/* Mostly untouched address space: CUPTI's calls run on it. */
 #define STACK_BYTES (2u << 20)
 
 #define THREADS_MOST 16u
@@ -39,6 +40,27 @@ static void *thread_main(void *body)
 	return ((void *(*)(void *))body)(NULL);
 }
 
+static int tls_add(struct dl_phdr_info *object, size_t size, void *ret_bytes)
+{
+	(void)size;
+	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+
+		if (segment->p_type == PT_TLS)
+			*(size_t *)ret_bytes += segment->p_memsz + segment->p_align;
+	}
+	return 0;
+}
+
+/* glibc puts thread-local storage on the stack, and programs may have megabytes of it. */
+static size_t stack_bytes(void)
+{
+	size_t bytes = STACK_BYTES;
+
+	dl_iterate_phdr(tls_add, &bytes);
+	return bytes;
+}
+
 int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(void *))
 {
 	pthread_attr_t attr;
@@ -48,7 +70,7 @@ int cuprobe_thread_start(pthread_t *ret_thread, const char *name, void *(*body)(
 	sigfillset(&all);
 	pthread_attr_init(&attr);
 	pthread_attr_setsigmask_np(&attr, &all);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setstacksize(&attr, stack_bytes());
 	err = pthread_create(ret_thread, &attr, thread_main, (void *)body);
 	pthread_attr_destroy(&attr);
 	if (!err) {

@@ -48,12 +48,12 @@ void cuprobe_window_init(struct cuprobe_unwinding *u)
 		thread_stack(u);
 }
 
-/* The kernel copies up to the first page that is not there. */
+/* The kernel copies up to the first page that is not there. The main thread may have left. */
 static ssize_t copy(void *to_data, __u64 from_address, size_t bytes)
 {
 	struct iovec from = {(void *)from_address, bytes}, to = {to_data, bytes};
 
-	return (ssize_t)syscall(SYS_process_vm_readv, getpid(), &to, 1, &from, 1, 0);
+	return (ssize_t)syscall(SYS_process_vm_readv, syscall(SYS_gettid), &to, 1, &from, 1, 0);
 }
 
 static bool copy_take(struct cuprobe_unwinding *u, __u64 sp)

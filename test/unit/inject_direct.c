@@ -234,14 +234,28 @@ static void wants_nothing_of_what_it_cannot_read(void **state)
 {
 	struct place *p = *state;
 
-	assert_int_equal(cuprobe_direct_link_wanted(p->path), 0);
+	assert_int_equal(cuprobe_direct_link_wanted(p->path, 0), 0);
 	want(p, 0x12);
-	assert_int_equal(cuprobe_direct_link_wanted(p->path), 0x12);
+	assert_int_equal(cuprobe_direct_link_wanted(p->path, 0x3), 0x12);
 	file_write(p->wanted, "abc", 3);
-	assert_int_equal(cuprobe_direct_link_wanted(p->path), 0);
+	assert_int_equal(cuprobe_direct_link_wanted(p->path, 0x3), 0);
 	unlink(p->wanted);
 	assert_int_equal(mkfifo(p->wanted, 0600), 0);
-	assert_int_equal(cuprobe_direct_link_wanted(p->path), 0); /* at once */
+	assert_int_equal(cuprobe_direct_link_wanted(p->path, 0x3), 0); /* at once */
+}
+
+static void goes_on_while_the_program_has_no_descriptors(void **state)
+{
+	struct rlimit files, none;
+	struct place *p = *state;
+
+	want(p, 0x12);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &files), 0);
+	none = (struct rlimit){.rlim_max = files.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(cuprobe_direct_link_wanted(p->path, 0x3), 0x3);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+	assert_int_equal(cuprobe_direct_link_wanted(p->path, 0x3), 0x12);
 }
 
 static void makes_memory_that_nobody_can_shrink(void **state)
@@ -416,6 +430,7 @@ int main(void)
 		TEST(knows_a_collector_by_its_silence),
 		TEST(leaves_descriptors_of_the_program_alone),
 		TEST(wants_nothing_of_what_it_cannot_read),
+		TEST(goes_on_while_the_program_has_no_descriptors),
 		TEST(makes_memory_that_nobody_can_shrink),
 		TEST(heeds_the_limit_of_file_sizes),
 		TEST(survives_any_position_of_the_reader),

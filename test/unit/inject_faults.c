@@ -24,17 +24,18 @@ struct outcome {
 
 static int child_main(void)
 {
-	const char *slow = getenv("DELIVER_MS");
+	const char *slow = getenv("DELIVER_MS"), *run = getenv("RUN_MS");
 	struct cuprobe_status_ledger ledger;
 	int during;
 
 	workload.deliver_ms = slow ? atol(slow) : 0;
+	atomic_store(&workload.wanted, getenv("FROM_START") ? EVERYTHING : 0);
 	workload_init();
 	workload_start(2);
 	atomic_store(&workload.wanted, EVERYTHING);
 	for (int ms = 0; ms < 2000 && workload.state == CUPROBE_STATE_DORMANT; ms++)
 		workload_sleep_ms(1);
-	workload_sleep_ms(400);
+	workload_sleep_ms(run ? atol(run) : 400);
 	during = workload.state;
 	atomic_store(&workload.wanted, CUPROBE_METADATA_PROBES);
 	workload_await(CUPROBE_STATE_DORMANT, 5000);
@@ -165,6 +166,23 @@ static void lives_with_every_other_call_failing(void **state)
 	}
 }
 
+/* As a CUPTI that is older than the driver does. */
+static void says_so_when_nothing_is_delivered(void **state)
+{
+	struct outcome late, early;
+
+	(void)state;
+	setenv("RUN_MS", "4000", 1);
+	late = with("drop all silently=1");
+	setenv("FROM_START", "1", 1);
+	early = with("drop all silently=1");
+	unsetenv("FROM_START");
+	unsetenv("RUN_MS");
+	assert_int_equal(late.apis + early.apis, 0);
+	assert_true(late.messages > 0);
+	assert_true(early.messages > 0);
+}
+
 static void waits_for_no_flush(void **state)
 {
 	struct outcome o = with("delay cuptiActivityFlushAll ms=1500 nth=2");
@@ -231,6 +249,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(goes_on_with_the_kinds_that_are_not_refused),
 		cmocka_unit_test(tries_again_at_once_what_is_not_ready),
 		cmocka_unit_test(lives_with_every_other_call_failing),
+		cmocka_unit_test(says_so_when_nothing_is_delivered),
 		cmocka_unit_test(waits_for_no_flush),
 		cmocka_unit_test(takes_buffers_late_from_other_threads_and_out_of_order),
 		cmocka_unit_test(takes_buffers_after_it_has_unsubscribed),
