@@ -163,13 +163,22 @@ void cuprobe_pc_contexts_add(CUcontext handle)
 {
 	struct cuprobe_pc_context *c = context_find(handle);
 	uint32_t id, device;
+	CUptiResult result;
 
 	if (!handle || c)
 		return;
 	c = context_find(NULL);
-	if (!c || cuprobe_cupti.GetContextId(handle, &id) != CUPTI_SUCCESS ||
-	    cuprobe_cupti.GetDeviceId(handle, &device) != CUPTI_SUCCESS)
+	if (!c) {
+		refusal_report("too many contexts", CUPTI_ERROR_MAX_LIMIT_REACHED);
 		return;
+	}
+	result = cuprobe_cupti.GetContextId(handle, &id);
+	if (result == CUPTI_SUCCESS)
+		result = cuprobe_cupti.GetDeviceId(handle, &device);
+	if (result != CUPTI_SUCCESS) {
+		refusal_report("the context is not known", result);
+		return;
+	}
 	context_forget(c);
 	c->handle = handle;
 	c->id = id;

@@ -9,6 +9,9 @@
 #include "src/inject/outlet.h"
 #include "src/inject/slots.h"
 
+/* Of a program that makes a stream for each of its requests; what is more is told once. */
+#define ITEMS_MOST 65536u
+
 static struct cuprobe_info *items; /* in the order in which they were first seen */
 static size_t items_capacity;
 static __u32 item_count;
@@ -88,9 +91,11 @@ static void item_publish(const struct cuprobe_info *item)
 
 static struct cuprobe_info *item_add(const struct cuprobe_info *info)
 {
-	struct cuprobe_info *grown =
-		cuprobe_memory_grow(items, &items_capacity, (item_count + 1) * sizeof(*items));
+	struct cuprobe_info *grown;
 
+	if (item_count >= ITEMS_MOST)
+		return NULL;
+	grown = cuprobe_memory_grow(items, &items_capacity, (item_count + 1) * sizeof(*items));
 	if (!grown)
 		return NULL;
 	items = grown;
@@ -108,13 +113,14 @@ void cuprobe_info_put(const struct cuprobe_info *info)
 		return;
 	slot = *slot_of(item_key(info));
 	item = slot ? &items[slot - 1] : item_add(info);
-	if (!item || (slot && !memcmp(item, info, sizeof(*item))))
+	if (slot && !memcmp(item, info, sizeof(*item)))
 		return;
-	*item = *info;
+	if (item)
+		*item = *info;
 	last_device.context = CUPROBE_NO_ID;
 	last_priority.context = CUPROBE_NO_ID;
 	if (cuprobe_outlet->consumers(CUPROBE_PROBE_info))
-		item_publish(item);
+		item_publish(info);
 }
 
 __u32 cuprobe_info_context_device(__u32 context)

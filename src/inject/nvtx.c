@@ -40,8 +40,10 @@ static atomic_bool draining;   /* the pump has to look once more */
 static __u32 pumped_session;
 static bool parca_wants; /* consumers of the provider parcagpu want events too */
 static __u64 oldest_ns;	 /* of the events in the batch; ~0 when there are none */
-static struct cuprobe_texts messages = {
-	.first_id = 0xc0000000u, .most = 1u << 15, .most_bytes = (size_t)8 << 20};
+static struct cuprobe_texts messages = {.lowest_id = 0xc0000000u,
+					.first_id = 0xc0000000u,
+					.most = 1u << 15,
+					.most_bytes = (size_t)8 << 20};
 
 static void settle(void)
 {

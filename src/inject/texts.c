@@ -2,6 +2,7 @@
 #include "src/inject/texts.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "cuprobe/abi.h"
@@ -94,6 +95,8 @@ const char *cuprobe_texts_find(const struct cuprobe_texts *t, __u32 id, size_t *
 void cuprobe_texts_clear(struct cuprobe_texts *t)
 {
 	t->first_id += t->count;
+	if (t->first_id > UINT32_MAX - t->most)
+		t->first_id = t->lowest_id;
 	t->count = 0;
 	t->store_used = 0;
 	if (t->slots.numbers)

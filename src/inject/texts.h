@@ -3,8 +3,7 @@
  * Texts and their string ids. Several tables give ids from ranges of their own: what CUPTI and the
  * library itself name (strings.h), what NVTX clients register or use as names, which is kept, and
  * the messages they pass with events, which are forgotten when they have become too many, because a
- * program may make up a new one for each iteration. No id ever stands for a second text; texts are
- * told apart by their whole content.
+ * program may make up a new one for each iteration. Texts are told apart by their whole content.
  */
 #ifndef CUPROBE_INJECT_TEXTS_H
 #define CUPROBE_INJECT_TEXTS_H
@@ -23,7 +22,8 @@ struct cuprobe_text {
 
 /* Zeroed, with `first_id` and the limits set, is empty. Whoever shares one locks it. */
 struct cuprobe_texts {
-	__u32 first_id;
+	__u32 lowest_id;   /* of a table that is cleared: its first one ever */
+	__u32 first_id;	   /* of the texts that are there */
 	__u32 most;	   /* texts */
 	size_t most_bytes; /* of text */
 	__u32 count;
@@ -39,7 +39,7 @@ __u32 cuprobe_texts_id(struct cuprobe_texts *t, const char *text, size_t bytes);
 /* NULL when the id is not one of the table's. Valid until the next call for the table. */
 const char *cuprobe_texts_find(const struct cuprobe_texts *t, __u32 id, size_t *ret_bytes);
 
-/* Forgets all texts; new ones get new ids. */
+/* Forgets all texts; new ones get new ids, up to the last there is, and then those of long ago. */
 void cuprobe_texts_clear(struct cuprobe_texts *t);
 
 /* Defines an id of the table through the probe `string`. Pump thread. */

@@ -82,6 +82,22 @@ static void replays_everything_it_knows(void **state)
 	fake_ledgers_balance();
 }
 
+static void tells_of_any_number_but_keeps_no_more_than_can_be_replayed(void **state)
+{
+	size_t before = info_count();
+
+	(void)state;
+	for (__u32 id = 0; id < 100000; id++)
+		stream_put(5, id, 0);
+	assert_int_equal(info_count(), before + 100000);
+	before = info_count();
+	cuprobe_info_replay_begin();
+	while (cuprobe_info_replay(100))
+		;
+	assert_int_equal(info_count(), before + 65536);
+	fake_ledgers_balance();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -89,6 +105,7 @@ int main(void)
 		cmocka_unit_test(keeps_streams_of_two_contexts_apart),
 		cmocka_unit_test(knows_thousands_of_streams),
 		cmocka_unit_test(replays_everything_it_knows),
+		cmocka_unit_test(tells_of_any_number_but_keeps_no_more_than_can_be_replayed),
 	};
 
 	fake_attach(CUPROBE_PROBE_info);
