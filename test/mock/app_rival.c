@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program that profiles itself with CUPTI, as PyTorch with torch.profiler does: it loads libcupti
- * when it wants to profile, subscribes, and counts its kernel records. Its trace must be complete,
- * or the subscription refused; it must never be silently empty.
+ * when it wants to profile, subscribes, counts its kernel records, and goes on without. Its trace
+ * must be complete, or the subscription refused; it must never be silently empty.
  */
 #include "test/mock/app.h"
 
@@ -120,5 +120,7 @@ int rival_run(const struct app_options *options)
 	CHECK(cupti.Unsubscribe(subscriber));
 	printf("rival: %llu kernel records of %llu launches\n",
 	       (unsigned long long)atomic_load(&kernels), (unsigned long long)wanted);
+	fflush(stdout);
+	loop_run(&loop);
 	return atomic_load(&kernels) == wanted ? 0 : 1;
 }
