@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/collector/inspect.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -146,6 +148,25 @@ static void inspect_owner(struct inspection *in)
 	in->uid = stat(path, &st) ? (uid_t)-1 : st.st_uid;
 }
 
+/* In a child that was forked the library has no threads, and does nothing. */
+static bool library_runs(pid_t pid)
+{
+	char path[320], name[32];
+	struct dirent *entry;
+	bool runs = false;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	tasks = opendir(path);
+	while (tasks && !runs && (entry = readdir(tasks))) {
+		proc_name((pid_t)strtol(entry->d_name, NULL, 10), name, sizeof(name));
+		runs = !strcmp(name, "cuprobe-ctl");
+	}
+	if (tasks)
+		closedir(tasks);
+	return runs;
+}
+
 int inspect_process(struct inspection *ret, pid_t pid)
 {
 	struct look look = {.inspection = ret, .thread = proc_thread(pid)};
@@ -164,5 +185,9 @@ int inspect_process(struct inspection *ret, pid_t pid)
 	inspect_owner(ret);
 	if (!ret->library)
 		explain(ret, look.thread);
+	else if (!library_runs(pid))
+		snprintf(ret->why, sizeof(ret->why),
+			 "the library does nothing in it: it was forked from a program that had "
+			 "used it, or CUPROBE_DISABLE is set");
 	return 1;
 }

@@ -18,7 +18,7 @@ struct inspection {
 	bool deleted;		  /* its file was deleted or replaced since */
 	char path[PATH_MAX];	  /* of the library */
 	__u32 consumed;		  /* bit n: probe n has a consumer */
-	char why[PATH_MAX + 256]; /* without the library: why, and what to do */
+	char why[PATH_MAX + 256]; /* it cannot be traced: why, and what to do */
 };
 
 /* 1: uses CUDA or has the library; 0: does not; or -errno (-EACCES: may not be looked at). */
