@@ -13,7 +13,9 @@
 #include <string.h>
 
 #define EM_CUDA_MACHINE 190
-#define SECTION_SHIFT 40 /* sections lie so far apart: 1 TiB */
+#define SECTION_SHIFT 40	  /* sections lie so far apart: 1 TiB */
+#define FUNCTIONS_MOST (1u << 16) /* each instruction is looked for in all */
+#define LINES_LARGEST (16u << 20) /* of .debug_line; each byte can be a row, of 100 in memory */
 
 /* Row numbers are counted from 1, so that 0 is none. */
 struct row {
@@ -74,7 +76,7 @@ static int functions_read(struct cubin *c)
 	c->functions = calloc(count + 1, sizeof(*c->functions));
 	if (!c->functions)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && c->function_count < FUNCTIONS_MOST; i++) {
 		const char *name;
 
 		if (!gelf_getsym(symbols, (int)i, &symbol) ||
@@ -90,7 +92,7 @@ static int functions_read(struct cubin *c)
 	return 0;
 }
 
-/* One relocation, the 64-bit address of a function: written to the image itself. */
+/* One relocation, the 64-bit address of a function: written to our copy of the image. */
 static void relocate(struct cubin *c, const GElf_Shdr *lines, Elf_Data *symbols, const GElf_Rela *r,
 		     bool addend_is_there)
 {
@@ -134,16 +136,32 @@ static bool section_is_lines(Elf *elf, Elf_Scn *section, GElf_Shdr *ret_header)
 	return name && !strcmp(name, ".debug_line");
 }
 
-static void lines_relocate(struct cubin *c)
+static bool lines_are_too_many(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (section_is_lines(elf, section, &header) && header.sh_size > LINES_LARGEST)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * `elf` is the image as it came: what libelf has checked of the copy must not change under it, and
+ * a section of lines can lie across anything else.
+ */
+static void lines_relocate(struct cubin *c, Elf *elf)
 {
 	GElf_Shdr header, lines, unused;
-	Elf_Data *symbols = symbols_of(c->elf, &unused);
+	Elf_Data *symbols = symbols_of(elf, &unused);
 	Elf_Scn *section = NULL;
 
-	while (symbols && (section = elf_nextscn(c->elf, section))) {
+	while (symbols && (section = elf_nextscn(elf, section))) {
 		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_RELA && header.sh_type != SHT_REL) ||
-		    !section_is_lines(c->elf, elf_getscn(c->elf, header.sh_info), &lines) ||
+		    !section_is_lines(elf, elf_getscn(elf, header.sh_info), &lines) ||
 		    lines.sh_offset > c->bytes || lines.sh_size > c->bytes - lines.sh_offset)
 			continue;
 		relocate_all(c, &lines, symbols, elf_getdata(section, NULL),
@@ -242,8 +260,8 @@ static int lines_read(struct cubin *c)
 	if (!c->rows)
 		return -ENOMEM;
 	c->row_count = 1;
-	lines_relocate(c);
-	c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
+	if (!lines_are_too_many(c->elf))
+		c->dwarf = dwarf_begin_elf(c->elf, DWARF_C_READ, NULL);
 	while (!err && c->dwarf &&
 	       !dwarf_next_lines(c->dwarf, at, &next, &unit, &files, &file_count, &lines, &count)) {
 		if (count)
@@ -253,16 +271,50 @@ static int lines_read(struct cubin *c)
 	return err ? err : rows_sort(c);
 }
 
-static int elf_open(struct cubin *c)
+/* nvcc compresses no section, and a small one can stand for gigabytes. */
+static bool is_compressed(Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return false;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name;
+
+		if (!gelf_getshdr(section, &header))
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (header.sh_flags & SHF_COMPRESSED || (name && !strncmp(name, ".zdebug", 7)))
+			return true;
+	}
+	return false;
+}
+
+static int elf_open(Elf **ret, void *image, size_t bytes)
 {
 	GElf_Ehdr header;
 
 	elf_version(EV_CURRENT);
-	c->elf = elf_memory(c->image, c->bytes);
-	if (!c->elf || elf_kind(c->elf) != ELF_K_ELF || gelf_getclass(c->elf) != ELFCLASS64 ||
-	    !gelf_getehdr(c->elf, &header) || header.e_machine != EM_CUDA_MACHINE)
+	*ret = elf_memory(image, bytes);
+	if (!*ret || elf_kind(*ret) != ELF_K_ELF || gelf_getclass(*ret) != ELFCLASS64 ||
+	    !gelf_getehdr(*ret, &header) || header.e_machine != EM_CUDA_MACHINE ||
+	    is_compressed(*ret))
 		return -EBADMSG;
 	return 0;
+}
+
+/* A copy of the image, with relocations applied. */
+static int image_open(struct cubin *c, const void *image)
+{
+	Elf *elf = NULL;
+	int err = elf_open(&elf, (void *)image, c->bytes);
+
+	if (!err)
+		lines_relocate(c, elf);
+	elf_end(elf);
+	return err ? err : elf_open(&c->elf, c->image, c->bytes);
 }
 
 int cubin_open(struct cubin **ret, const void *image, size_t bytes)
@@ -277,7 +329,7 @@ int cubin_open(struct cubin **ret, const void *image, size_t bytes)
 		goto fail;
 	memcpy(c->image, image, bytes);
 	c->bytes = bytes;
-	err = elf_open(c);
+	err = image_open(c, image);
 	if (!err)
 		err = functions_read(c);
 	if (!err)

@@ -16,7 +16,7 @@ struct cubins_entry {
 	struct cubin *cubin;
 	bool opened; /* and `cubin` is NULL where that failed */
 	size_t bytes;
-	char image[];
+	void *image; /* until it is opened, which copies it */
 };
 
 void cubins_free(struct cubins *c)
@@ -26,6 +26,7 @@ void cubins_free(struct cubins *c)
 	for (struct cubins_entry *e = c->all; e; e = next) {
 		next = e->next;
 		cubin_free(e->cubin);
+		free(e->image);
 		free(e);
 	}
 	map_clear(&c->by_crc, NULL);
@@ -40,13 +41,17 @@ int cubins_add(struct cubins *c, __u64 crc, const void *image, size_t bytes)
 		return 0;
 	if (bytes > CUBIN_LARGEST || c->bytes + bytes > CUBINS_LARGEST)
 		return -ENOSPC;
-	e = malloc(sizeof(*e) + bytes);
-	if (!e || map_insert(&c->by_crc, crc, e)) {
+	e = calloc(1, sizeof(*e));
+	if (e)
+		e->image = malloc(bytes + 1);
+	if (!e || !e->image || map_insert(&c->by_crc, crc, e)) {
+		free(e ? e->image : NULL);
 		free(e);
 		return -ENOMEM;
 	}
-	*e = (struct cubins_entry){.next = c->all, .bytes = bytes};
 	memcpy(e->image, image, bytes);
+	e->bytes = bytes;
+	e->next = c->all;
 	c->all = e;
 	c->bytes += bytes;
 	return 0;
@@ -61,6 +66,8 @@ const struct cubin *cubins_find(const struct cubins *c, __u64 crc)
 	if (!e->opened && cubin_open(&e->cubin, e->image, e->bytes))
 		e->cubin = NULL;
 	e->opened = true;
+	free(e->image);
+	e->image = NULL;
 	return e->cubin;
 }
 

@@ -10,6 +10,7 @@
 
 #include "cuprobe/transport.h"
 #include "src/collector/model.h"
+#include "src/collector/stacks.h"
 #include "src/collector/strings.h"
 
 /*
@@ -67,7 +68,7 @@ static bool string_is_sound(const struct cuprobe_string *s)
 
 static bool stack_is_sound(const struct cuprobe_stack *s)
 {
-	return s->id && s->count && s->count <= CUPROBE_STACK_PIECE &&
+	return s->id && s->count && s->count <= CUPROBE_STACK_PIECE && s->frames <= STACK_LONGEST &&
 	       s->first + s->count <= s->frames;
 }
 
@@ -119,7 +120,7 @@ int decode_batch(struct model *model, const struct cuprobe_batch_header *header,
 
 	if (!p)
 		return -ENOMEM;
-	if (!batch_is_sound(header)) {
+	if (!batch_is_sound(header) || model_is_rest(model, p)) {
 		model_malformed(p, header);
 		return 0;
 	}

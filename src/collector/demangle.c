@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEMANGLE_LONGEST_RESULT (4u << 20)
+#define DEMANGLE_LONGEST_RESULT (256u << 10)
 
 struct text {
 	char *text;

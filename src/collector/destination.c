@@ -1,47 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A table is small and written at once: a temporary name beside the final one is all it takes. */
+/* What writes with stdio has the files that exports have. */
 #include "src/collector/destination.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "src/collector/output/file.h"
+
+static ssize_t destination_write(void *out, const char *text, size_t bytes)
+{
+	output_put(out, text, bytes);
+	return (ssize_t)bytes;
+}
 
 int destination_open(struct destination *d, const char *path)
 {
-	int fd, err;
+	static const cookie_io_functions_t functions = {.write = destination_write};
+	int err;
 
 	*d = (struct destination){.file = stdout};
 	if (!path || !strcmp(path, "-"))
 		return 0;
-	if (asprintf(&d->partial, "%s.XXXXXX", path) < 0)
-		return -ENOMEM;
-	d->path = path;
-	fd = mkstemp(d->partial);
-	d->file = fd < 0 ? NULL : fdopen(fd, "w");
+	err = output_open(&d->out, path, 0);
+	if (err)
+		return err;
+	d->file = fopencookie(d->out, "w", functions);
 	if (d->file)
 		return 0;
-	err = -errno;
-	if (fd >= 0) {
-		unlink(d->partial);
-		close(fd);
-	}
-	free(d->partial);
-	return err;
+	output_close(d->out, false);
+	return -ENOMEM;
 }
 
 int destination_close(struct destination *d, bool commit)
 {
-	int err = 0;
+	int err, close_err;
 
-	if (!d->path)
+	if (!d->out)
 		return fflush(stdout) ? -errno : 0;
-	if (fclose(d->file))
-		err = -errno;
-	if (!err && commit && rename(d->partial, d->path))
-		err = -errno;
-	if (err || !commit)
-		unlink(d->partial);
-	free(d->partial);
-	return err;
+	err = fclose(d->file) ? -errno : 0;
+	close_err = output_close(d->out, commit && !err);
+	return err ? err : close_err;
 }

@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+struct output;
+
 struct destination {
 	FILE *file;
-	const char *path; /* NULL: the standard output */
-	char *partial;
+	struct output *out; /* NULL: the standard output */
 };
 
-/* `path`, NULL or "-" for the standard output, outlives it. 0 or a negative errno. */
+/* `path` is as in output_open, or NULL for the standard output. 0 or a negative errno. */
 int destination_open(struct destination *d, const char *path);
 /* With `commit` gives the file its name, else removes it. 0 or the first write error. */
 int destination_close(struct destination *d, bool commit);

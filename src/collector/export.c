@@ -95,7 +95,9 @@ static int export_view(const struct options *o, const struct sink_ops *ops)
 
 	if (!status) {
 		path = name_output(o, ops->suffix);
-		status = path ? export_play(&v, ops, path) : fail("cannot export: out of memory");
+		status = path ? view_check_output(&v, path) : fail("cannot export: out of memory");
+		if (!status)
+			status = export_play(&v, ops, path);
 	}
 	if (!status && view_ends_early(&v))
 		fprintf(stderr, "cuprobe: '%s' %s: exported is what came before\n", v.path,

@@ -2,6 +2,7 @@
 #include "src/collector/launches.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "src/collector/map.h"
@@ -9,6 +10,7 @@
 
 #define BUCKET_BITS 18
 #define NODES_MOST (1u << 22)
+#define ITEMS_LISTED 16 /* of a launch; more have a table */
 
 /* Work of one kind that a launch led to. */
 struct item {
@@ -24,7 +26,9 @@ struct launch {
 	__u32 correlation, weight;
 	struct launch_origin origin;
 	const void *range;
-	struct item first; /* not used while its work is NULL */
+	unsigned int item_count;
+	struct item first;  /* not used while its work is NULL */
+	struct map by_work; /* the items, once they are many */
 };
 
 struct launches {
@@ -72,6 +76,7 @@ static void launch_free(struct launch *launch)
 		next = i->next;
 		free(i);
 	}
+	map_clear(&launch->by_work, NULL);
 	free(launch);
 }
 
@@ -186,28 +191,65 @@ int launches_launch(struct launches *l, const struct event *e)
 	return origin_read(e, &launch->origin);
 }
 
+static bool item_is(const void *item, const void *wanted)
+{
+	const struct item *a = item, *b = wanted;
+
+	return a->work == b->work && a->origin == b->origin;
+}
+
+static int item_note(struct launch *launch, struct item *item)
+{
+	__u64 key = map_mix(map_mix(0, (uintptr_t)item->work), (uintptr_t)item->origin);
+
+	map_search(&launch->by_work, &key, item_is, item);
+	return map_insert(&launch->by_work, key, item);
+}
+
+static struct item *item_find(struct launch *launch, const struct item *wanted)
+{
+	__u64 key = map_mix(map_mix(0, (uintptr_t)wanted->work), (uintptr_t)wanted->origin);
+	struct item *i = &launch->first;
+
+	if (launch->item_count > ITEMS_LISTED)
+		return map_search(&launch->by_work, &key, item_is, wanted);
+	while (i && !item_is(i, wanted))
+		i = i->next;
+	return i;
+}
+
+static struct item *item_new(struct launch *launch, const struct item *from)
+{
+	struct item *i = calloc(1, sizeof(*i));
+	int err = 0;
+
+	if (!i)
+		return NULL;
+	*i = *from;
+	i->next = launch->first.next;
+	launch->first.next = i;
+	if (++launch->item_count > ITEMS_LISTED + 1)
+		err = item_note(launch, i);
+	else if (launch->item_count == ITEMS_LISTED + 1)
+		for (struct item *each = &launch->first; each && !err; each = each->next)
+			err = item_note(launch, each);
+	return err ? NULL : i;
+}
+
 /* The item of this work and origin. */
 static struct item *item_get(struct launch *launch, struct work *work,
 			     const struct launch_origin *origin)
 {
-	struct item *i = &launch->first;
+	const struct item wanted = {.work = work, .origin = origin};
+	struct item *i;
 
-	if (!i->work) {
-		*i = (struct item){.work = work, .origin = origin};
-		return i;
+	if (!launch->first.work) {
+		launch->first = wanted;
+		launch->item_count = 1;
+		return &launch->first;
 	}
-	while (i && (i->work != work || i->origin != origin))
-		i = i->next;
-	if (i)
-		return i;
-	i = calloc(1, sizeof(*i));
-	if (!i)
-		return NULL;
-	i->work = work;
-	i->origin = origin;
-	i->next = launch->first.next;
-	launch->first.next = i;
-	return i;
+	i = item_find(launch, &wanted);
+	return i ? i : item_new(launch, &wanted);
 }
 
 int launches_work(struct launches *l, const struct event *e, struct work *work)

@@ -2,17 +2,20 @@
 #include "src/collector/leaves.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/collector/demangle.h"
+#include "src/collector/map.h"
 #include "src/collector/stalls.h"
 
 struct kernel {
 	struct kernel *next;
 	const char *name; /* mangled, the stalls' */
 	struct kernel_leaf *leaves;
+	struct map by_hash; /* of the leaves */
 	__u64 samples;
 };
 
@@ -45,6 +48,7 @@ void leaves_free(struct leaves *l)
 			next = leaf->next;
 			leaf_free(leaf);
 		}
+		map_clear(&k->by_hash, NULL);
 		free(k);
 	}
 	free(l);
@@ -114,8 +118,26 @@ static bool texts_equal(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static bool leaf_equal(const struct kernel_leaf *a, const struct kernel_leaf *b)
+static __u64 text_mix(__u64 hash, const char *text)
 {
+	for (; text && *text; text++)
+		hash = map_mix(hash, (unsigned char)*text);
+	return map_mix(hash, 256);
+}
+
+static __u64 leaf_hash(const struct kernel_leaf *leaf)
+{
+	__u64 hash = text_mix(map_mix(0, (uintptr_t)leaf->reason), leaf->place);
+
+	for (unsigned int i = 0; i < leaf->function_count; i++)
+		hash = text_mix(hash, leaf->functions[i]);
+	return hash;
+}
+
+static bool leaf_is(const void *leaf, const void *wanted)
+{
+	const struct kernel_leaf *a = leaf, *b = wanted;
+
 	if (a->function_count != b->function_count || !texts_equal(a->place, b->place) ||
 	    !texts_equal(a->path, b->path) || a->reason != b->reason)
 		return false;
@@ -133,6 +155,7 @@ static void leaves_add(void *arg, const struct stalls_kernel *kernel,
 	struct leaves *l = arg;
 	struct kernel *k = kernel_get(l, kernel->name);
 	struct kernel_leaf *leaf = k ? calloc(1, sizeof(*leaf)) : NULL, *same;
+	__u64 key;
 
 	if (!leaf || leaf_fill(l, leaf, kernel->name, frames, count)) {
 		l->err = -ENOMEM;
@@ -142,10 +165,13 @@ static void leaves_add(void *arg, const struct stalls_kernel *kernel,
 	}
 	leaf->reason = stalls_reason(l->stalls, reason);
 	k->samples += samples;
-	for (same = k->leaves; same && !leaf_equal(same, leaf); same = same->next)
-		;
-	if (same) {
-		same->samples += samples;
+	key = leaf_hash(leaf);
+	same = map_search(&k->by_hash, &key, leaf_is, leaf);
+	if (same || map_insert(&k->by_hash, key, leaf)) {
+		if (same)
+			same->samples += samples;
+		else
+			l->err = -ENOMEM;
 		leaf_free(leaf);
 		return;
 	}

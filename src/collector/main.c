@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command `cuprobe`: finds the verb, and prints the one final error. */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,7 +85,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = run(argc, argv);
+	int status;
+
+	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
+	status = run(argc, argv);
 
 	if (fflush(stdout) || ferror(stdout))
 		status = fail("cannot write to the standard output: %m");

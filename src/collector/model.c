@@ -14,8 +14,11 @@
 #include "src/collector/event.h"
 #include "src/collector/process.h"
 
+#define PROCESSES_MOST (1u << 16) /* of 6 KiB each */
+
 struct model {
 	struct process *first, *last;
+	struct process *rest;	/* stands for those beyond PROCESSES_MOST */
 	struct map by_identity; /* key: identity_key(); processes of one key are chained */
 	struct process *recent;
 	__u32 count;
@@ -76,6 +79,13 @@ static struct process *model_add(struct model *m, __u32 pid, __u64 start_ns,
 	return p;
 }
 
+static struct process *model_rest(struct model *m)
+{
+	if (!m->rest)
+		m->rest = model_add(m, 0, 0, map_find(&m->by_identity, identity_key(0, 0)));
+	return m->rest;
+}
+
 struct process *model_process(struct model *m, __u32 pid, __u64 start_ns)
 {
 	struct process *same_key, *p = m->recent;
@@ -87,10 +97,17 @@ struct process *model_process(struct model *m, __u32 pid, __u64 start_ns)
 		if (p->pid == pid && p->start_ns == start_ns)
 			break;
 	}
-	if (!p)
+	if (!p && m->count < PROCESSES_MOST)
 		p = model_add(m, pid, start_ns, same_key);
+	else if (!p)
+		p = model_rest(m);
 	m->recent = p;
 	return p;
+}
+
+bool model_is_rest(const struct model *m, const struct process *p)
+{
+	return p == m->rest;
 }
 
 struct process *model_processes(const struct model *m)
@@ -170,7 +187,7 @@ int model_losses(struct model *m, const struct cuprobe_loss_key *key,
 int model_command(struct model *m, __u32 pid, __u64 start_ns, const char *command)
 {
 	struct process *p = model_process(m, pid, start_ns);
-	char *copy = p ? strdup(command) : NULL;
+	char *copy = p ? strdup(model_is_rest(m, p) ? "(all further processes)" : command) : NULL;
 
 	if (!copy)
 		return -ENOMEM;

@@ -66,6 +66,9 @@ void model_free(struct model *m);
 
 /* Finds or makes the process; NULL only without memory. */
 struct process *model_process(struct model *m, __u32 pid, __u64 start_ns);
+/* There are too many processes: this one stands for all further ones, whose batches are left out.
+ */
+bool model_is_rest(const struct model *m, const struct process *p);
 struct process *model_processes(const struct model *m);
 
 /* The cubins of all processes; whoever has one adds it. */

@@ -9,6 +9,7 @@
 #include "src/collector/nvtx_join.h"
 
 #define BUCKETS (1u << 16)
+#define LANES_MOST 1024 /* domains that one thread pushes in */
 
 /* An open range. */
 struct node {
@@ -29,6 +30,7 @@ struct lane {
 
 struct thread {
 	struct lane *lanes;
+	unsigned int lane_count;
 };
 
 struct tracked {
@@ -123,6 +125,7 @@ static struct lane *lane_get(struct thread *t, __u32 domain, bool make)
 	lane->domain = domain;
 	lane->next = t->lanes;
 	t->lanes = lane;
+	t->lane_count++;
 	return lane;
 }
 
@@ -141,7 +144,7 @@ static int lane_end_inner(struct nvtx_ranges *r, struct lane *lane, __u64 end_ns
 }
 
 /* Ends ranges that must have ended before, because of a pop or push that was lost. */
-static int lane_end_from(struct nvtx_ranges *r, struct lane *lane, __s32 level, __u64 end_ns)
+static int lane_end_from(struct nvtx_ranges *r, struct lane *lane, __s64 level, __u64 end_ns)
 {
 	int err = 0;
 
@@ -153,12 +156,15 @@ static int lane_end_from(struct nvtx_ranges *r, struct lane *lane, __s32 level, 
 static int range_push(struct nvtx_ranges *r, struct process *p, const struct cuprobe_nvtx *push)
 {
 	struct thread *t = thread_get(r, p, push->thread, true);
-	struct lane *lane = t ? lane_get(t, push->domain, true) : NULL;
+	bool full = t && t->lane_count >= LANES_MOST;
+	struct lane *lane = t ? lane_get(t, push->domain, !full) : NULL;
 	struct node *n;
 	int err;
 
-	if (!lane)
-		return -ENOMEM;
+	if (!lane) {
+		r->counts.too_many += full;
+		return full ? 0 : -ENOMEM;
+	}
 	err = lane_end_from(r, lane, push->level, push->time_ns);
 	n = err ? NULL : node_new(r, p, push);
 	if (n) {
@@ -178,7 +184,7 @@ static int range_pop(struct nvtx_ranges *r, struct process *p, const struct cupr
 		r->counts.pops_without_push++;
 		return 0;
 	}
-	err = lane_end_from(r, lane, pop->level + 1, pop->time_ns);
+	err = lane_end_from(r, lane, pop->level + 1ll, pop->time_ns);
 	if (err)
 		return err;
 	if (!lane->inner || lane->inner->range.start.level != pop->level) {
@@ -331,7 +337,7 @@ static int by_start(const void *a, const void *b)
 
 	if (x->start.time_ns != y->start.time_ns)
 		return x->start.time_ns < y->start.time_ns ? -1 : 1;
-	return x->start.level - y->start.level;
+	return (x->start.level > y->start.level) - (x->start.level < y->start.level);
 }
 
 static int ranges_around(struct nvtx_ranges *r, struct process *p, __u32 correlation,

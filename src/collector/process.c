@@ -268,7 +268,7 @@ const char *process_name(struct process *p, __u32 id, bool mangled)
 	if (!id)
 		return "";
 	if (string)
-		return mangled ? string->text : string_readable(string);
+		return mangled ? string->text : strings_readable(&p->private->strings, string);
 	snprintf(unknown, sizeof(unknown), "?%u", id);
 	return unknown;
 }

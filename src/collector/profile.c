@@ -296,7 +296,7 @@ static int sample_split(struct profile *p, struct sample *s)
 	__u64 all = 0, before = 0, whole_ns = s->gpu_ns, given_ns = 0;
 	const struct kernel_leaf *leaf = name ? leaves_of(p->leaves, name, &all) : NULL;
 
-	for (const struct kernel_leaf *first = leaf; leaf; leaf = leaf->next) {
+	for (const struct kernel_leaf *first = leaf; leaf && all; leaf = leaf->next) {
 		struct sample *part = s;
 		__u64 until_ns;
 

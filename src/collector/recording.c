@@ -270,7 +270,6 @@ int recording_run(const struct options *o, const char *path)
 					     recording_tick, &r};
 	int status, command_status;
 
-	signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
 	progress_init(&r.progress, o->quiet);
 	status = recording_open(&r);
 	if (!status)

@@ -166,15 +166,29 @@ static int report_print(struct view *v, struct report *r)
 		.more = report_more,
 		.arg = r,
 	};
-	int err = destination_open(&out, o->output), close_err;
+	int err, close_err, status = view_check_output(v, o->output);
 
+	if (status)
+		return status;
+	err = destination_open(&out, o->output);
 	if (err)
 		return fail("cannot write '%s': %s", o->output, strerror(-err));
 	opts.out = out.file;
 	err = report_write(r, v, &opts);
 	close_err = destination_close(&out, !err);
-	err = err ? err : close_err;
-	return err ? report_failed(v, err) : STATUS_OK;
+	if (err)
+		return report_failed(v, err);
+	if (close_err)
+		return fail(o->output ? "cannot write '%s': %s" : "cannot write to %s: %s",
+			    o->output ? o->output : "the standard output", strerror(-close_err));
+	return STATUS_OK;
+}
+
+static int report_check(const struct options *o)
+{
+	if (o->json + o->html + (o->source != NULL) > 1)
+		return fail_usage("give only one of --json, --html and --source");
+	return 0;
 }
 
 int verb_report(int argc, char **argv)
@@ -185,6 +199,9 @@ int verb_report(int argc, char **argv)
 	int status;
 
 	if (!options_parse(&o, &report_options, argc, argv, &status))
+		goto out_options;
+	status = report_check(&o);
+	if (status)
 		goto out_options;
 	status = view_open(&v, &o);
 	if (!status && report_open(&r, &v))

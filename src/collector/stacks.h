@@ -9,6 +9,7 @@
 #include "cuprobe/abi.h"
 #include "src/collector/map.h"
 
+#define STACK_LONGEST 4096 /* frames; the library gives half of that */
 /* Of one process, all together: what a hostile one can make us hold. */
 #define STACKS_LARGEST ((size_t)256 << 20)
 

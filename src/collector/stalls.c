@@ -12,8 +12,9 @@
 #include "src/collector/map.h"
 #include "src/collector/model.h"
 
-#define CELLS_MOST (1u << 22) /* of 48 bytes each */
-#define WORDS 3		      /* reasons that are named */
+#define TEXTS_LARGEST ((size_t)256 << 20) /* of names */
+#define CELLS_MOST (1u << 22)		  /* of 48 bytes each */
+#define WORDS 3				  /* reasons that are named */
 
 /* How often one instruction waited for one thing. */
 struct cell {
@@ -36,6 +37,7 @@ struct stalls {
 	char *reasons[STALLS_REASONS];
 	unsigned int reason_count;
 	struct text *texts;
+	size_t text_bytes;
 	struct stalls_kernel *first;
 	struct stalls_view view;
 };
@@ -89,12 +91,13 @@ static const char *text_keep(struct stalls *s, const char *text)
 	memcpy(t->text, text, bytes);
 	t->next = s->texts;
 	s->texts = t;
+	s->text_bytes += bytes;
 	return t->text;
 }
 
 static const char *readable(struct stalls *s, const char *name)
 {
-	char *demangled = s->mangled ? NULL : demangle(name);
+	char *demangled = s->mangled || s->text_bytes > TEXTS_LARGEST ? NULL : demangle(name);
 	const char *kept = demangled ? text_keep(s, demangled) : NULL;
 
 	free(demangled);

@@ -10,6 +10,7 @@
 #include "src/collector/sass.h"
 #include "src/collector/sources.h"
 #include "src/collector/stalls.h"
+#include "src/collector/table.h"
 
 #define WORDS_BYTES 160
 #define INSTRUCTIONS 200 /* without a line that are shown */
@@ -45,14 +46,14 @@ static void put_text(FILE *out, const char *text)
 /* Numbers of one row, on a ground as warm as its share. */
 static void put_numbers(FILE *out, const struct stalls *s, const struct stalls_tally *tally)
 {
-	double share = (double)tally->samples / (double)stalls_view(s)->samples;
+	double part = share(tally->samples, stalls_view(s)->samples);
 	char words[WORDS_BYTES];
 
 	stalls_words(s, tally, words, sizeof(words));
 	fprintf(out,
 		"<tr style=\"background:rgba(255,80,0,%.3f)\"><td class=\"n\">%.1f %%</td>"
 		"<td class=\"n\">%llu</td><td>",
-		0.6 * share, 100 * share, tally->samples);
+		0.6 * part, 100 * part, tally->samples);
 	put_text(out, words);
 	fputs("</td>", out);
 }

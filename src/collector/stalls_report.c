@@ -172,6 +172,22 @@ static const struct stalls_line *line_find(const struct stalls_view *v, const ch
 	return NULL;
 }
 
+/* The first one behind `after`; NULL: there is none. */
+static const struct stalls_line *line_next(const struct stalls_view *v, const char *file,
+					   __u32 after)
+{
+	const struct stalls_line *next = NULL;
+
+	for (size_t i = 0; i < v->line_count; i++) {
+		const struct stalls_line *line = &v->lines[i];
+
+		if (line->file && line->line > after && (!next || line->line < next->line) &&
+		    !strcmp(line->file, file))
+			next = line;
+	}
+	return next;
+}
+
 static void put_expanded(FILE *out, const char *text)
 {
 	size_t column = 0;
@@ -210,22 +226,18 @@ static void source_file(const struct stalls *s, struct sources *sources, const c
 			FILE *out)
 {
 	const struct stalls_view *v = stalls_view(s);
-	__u32 count = sources_lines(sources, path), last = count;
+	__u32 count = sources_lines(sources, path);
+	const struct stalls_line *line;
 
-	fprintf(out, "\n%s%s\n", path,
-		count ? "" : ": cannot be read: only the lines with samples");
+	fputc('\n', out);
+	print_clean(out, path, strlen(path));
+	fprintf(out, "%s\n", count ? "" : ": cannot be read: only the lines with samples");
 	fprintf(out, "%7s %9s  %-42s %5s\n", "Share", "Samples", "Stalls", "Line");
-	for (size_t i = 0; i < v->line_count; i++) {
-		if (v->lines[i].file && !strcmp(v->lines[i].file, path) && v->lines[i].line > last)
-			last = v->lines[i].line;
-	}
-	for (__u32 number = 1; number <= last; number++) {
-		const struct stalls_line *line = line_find(v, path, number);
-		const char *text = sources_line(sources, path, number);
-
-		if (line || text)
-			source_line(s, line, number, text ? text : "", out);
-	}
+	for (__u32 number = 1; number <= count; number++)
+		source_line(s, line_find(v, path, number), number,
+			    sources_line(sources, path, number), out);
+	for (line = line_next(v, path, count); line; line = line_next(v, path, line->line))
+		source_line(s, line, line->line, "", out);
 }
 
 int stalls_print_source(const struct stalls *s, struct sources *sources, const char *file,

@@ -6,6 +6,7 @@
 #include "src/collector/stats.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "src/collector/model.h"
@@ -226,7 +227,9 @@ static int stats_memory(struct stats *s, const struct event *e)
 		p->live_bytes = p->live_bytes < 0 ? 0 : p->live_bytes;
 		return 0;
 	}
-	p->live_bytes += (__s64)(m->bytes & ~(1ull << 63));
+	if (__builtin_add_overflow(p->live_bytes, (__s64)(m->bytes & ~(1ull << 63)),
+				   &p->live_bytes))
+		p->live_bytes = INT64_MAX;
 	if (p->live_bytes > p->peak_bytes)
 		p->peak_bytes = p->live_bytes;
 	p->bytes += m->bytes;

@@ -55,13 +55,16 @@ struct string *strings_find(const struct strings *s, __u32 id)
 	return string && string->have_bytes == string->total_bytes ? string : NULL;
 }
 
-const char *string_readable(struct string *string)
+const char *strings_readable(struct strings *s, struct string *string)
 {
-	if (!string->readable) {
+	if (string->readable)
+		return string->readable;
+	if (s->bytes < STRINGS_LARGEST)
 		string->readable = demangle(string->text);
-		if (!string->readable)
-			string->readable = string->text;
-	}
+	if (string->readable)
+		s->bytes += strlen(string->readable);
+	else
+		string->readable = string->text;
 	return string->readable;
 }
 

@@ -36,8 +36,8 @@ struct strings {
 int strings_add(struct strings *s, const struct cuprobe_string *piece);
 /* NULL until wholly defined. */
 struct string *strings_find(const struct strings *s, __u32 id);
-/* The demangled text, or the text itself where there is nothing to demangle. */
-const char *string_readable(struct string *string);
+/* The demangled text; the text itself where there is nothing to demangle, or no room for it. */
+const char *strings_readable(struct strings *s, struct string *string);
 /* Ids stand for nothing any more; texts handed out stay valid until strings_free. */
 void strings_forget(struct strings *s);
 void strings_free(struct strings *s);

@@ -103,20 +103,34 @@ static __u32 elements(struct json array)
 	return count;
 }
 
-/* `modules` has those of this text, the first last. */
-static const struct symbol_module *module_at(const struct symbol_module *modules, __u32 count,
-					     struct json index)
-{
-	__u64 i = index.at ? json_number(index) : count;
+/* The modules of one text, which its symbols name by number. */
+struct numbered {
+	const struct symbol_module **module;
+	__u32 count;
+};
 
-	if (i >= count)
-		return NULL;
-	for (i = count - 1 - i; i; i--)
-		modules = modules->next;
-	return modules;
+static int numbered_make(struct numbered *ret, const struct symbols *s, __u32 count)
+{
+	const struct symbol_module *m = s->modules; /* the first last */
+
+	ret->module = calloc(count + 1u, sizeof(*ret->module));
+	if (!ret->module)
+		return -ENOMEM;
+	ret->count = count;
+	for (; count; m = m->next)
+		ret->module[--count] = m;
+	return 0;
 }
 
-static int symbol_read(struct symbols *s, struct json object, __u32 modules, struct symbol **ret)
+static const struct symbol_module *module_at(const struct numbered *modules, struct json index)
+{
+	__u64 i = index.at ? json_number(index) : modules->count;
+
+	return i < modules->count ? modules->module[i] : NULL;
+}
+
+static int symbol_read(struct symbols *s, struct json object, const struct numbered *modules,
+		       struct symbol **ret)
 {
 	struct json lines = json_member(object, "lines"), line;
 	__u32 count = elements(lines);
@@ -129,7 +143,7 @@ static int symbol_read(struct symbols *s, struct json object, __u32 modules, str
 	if (!symbol)
 		return -ENOMEM;
 	symbol->count = count;
-	symbol->module = module_at(s->modules, modules, json_member(object, "module"));
+	symbol->module = module_at(modules, json_member(object, "module"));
 	for (__u32 i = 0; i < count && !err && json_next(&lines, &line); i++)
 		err = line_read(s, line, &symbol->lines[i]);
 	if (err) {
@@ -141,7 +155,7 @@ static int symbol_read(struct symbols *s, struct json object, __u32 modules, str
 }
 
 /* What was said of an address first holds. */
-static int symbol_add(struct symbols *s, struct json object, __u32 modules)
+static int symbol_add(struct symbols *s, struct json object, const struct numbered *modules)
 {
 	__u64 pc = json_number(json_member(object, "pc"));
 	struct symbol *symbol;
@@ -167,13 +181,17 @@ int symbols_add(struct symbols *s, const char *json, size_t bytes)
 	struct json object = json_open(json, bytes), element;
 	struct json modules = json_member(object, "modules");
 	struct json symbols = json_member(object, "symbols");
+	struct numbered numbered = {0};
 	__u32 count = 0;
 	int err = 0;
 
 	for (; !err && json_next(&modules, &element); count++)
 		err = module_add(s, element);
+	if (!err)
+		err = numbered_make(&numbered, s, count);
 	while (!err && json_next(&symbols, &element))
-		err = symbol_add(s, element, count);
+		err = symbol_add(s, element, &numbered);
+	free(numbered.module);
 	return err;
 }
 

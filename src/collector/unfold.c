@@ -16,7 +16,7 @@
 
 #define TEXT_LONGEST 4096
 #define COMMAND_LONGEST 80
-#define DEEPEST 1024 /* frames of a stack that are shown, from its leaf */
+#define DEEPEST 1024 /* labels of a stack that are shown, from its leaf */
 #define LEAVES 24    /* frames of CUDA's own, at most, under a call of it */
 
 static const char *const by_names[] = {
@@ -241,6 +241,19 @@ unsigned int unfold_first(const struct profile *p, const struct sample *s)
 	return first;
 }
 
+/* One behind the last frame from the leaf that is shown: inlined functions count, too. */
+static unsigned int shown_end(const struct stack *stack, unsigned int first)
+{
+	unsigned int end = first, labels = 0;
+
+	while (end < stack->frames && labels < DEEPEST) {
+		const struct symbol *symbol = stack->frame[end++]->symbol;
+
+		labels += symbol && symbol->count ? symbol->count : 1;
+	}
+	return end;
+}
+
 static int push_stack(struct unfold *u, const struct profile *p, const struct sample *s)
 {
 	const struct stack *stack = s->origin.stack;
@@ -254,7 +267,7 @@ static int push_stack(struct unfold *u, const struct profile *p, const struct sa
 	if (!stack_is_defined(stack))
 		return push(u, LABEL_GROUP, "[a stack that was not received]", NULL);
 	first = unfold_first(p, s);
-	end = stack->frames - first > DEEPEST ? first + DEEPEST : stack->frames;
+	end = shown_end(stack, first);
 	if (end < stack->frames)
 		err = push(u, LABEL_GROUP, "[deeper]", "the stack is too deep to be shown");
 	for (unsigned int i = end; i > first && !err; i--) {

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/collector/cubins.h"
 #include "src/collector/error.h"
@@ -139,6 +140,16 @@ int view_play(struct view *v)
 	if (v->sink_err)
 		return STATUS_FAILED;
 	return err && err != -ENODATA ? view_fail(v->path, err) : 0;
+}
+
+int view_check_output(const struct view *v, const char *path)
+{
+	struct stat input, output;
+
+	if (!path || stat(v->path, &input) || stat(path, &output) || !S_ISREG(output.st_mode) ||
+	    input.st_dev != output.st_dev || input.st_ino != output.st_ino)
+		return 0;
+	return fail_usage("'%s' is the capture that is read: give another name with -o", path);
 }
 
 const char *view_ends_early(const struct view *v)

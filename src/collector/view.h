@@ -31,5 +31,8 @@ int view_play(struct view *v);
 void view_close(struct view *v);
 /* How the capture is incomplete; NULL when it is whole. */
 const char *view_ends_early(const struct view *v);
+/* Whether `path`, which may be NULL, may be written: not when it is the capture. The exit status.
+ */
+int view_check_output(const struct view *v, const char *path);
 
 #endif

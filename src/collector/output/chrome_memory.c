@@ -18,7 +18,7 @@
 /* Bytes allocated less bytes freed since the recording began; negative when older ones are freed.
  */
 struct memory_counter {
-	__s64 bytes[MEMORY_KINDS];
+	__u64 bytes[MEMORY_KINDS]; /* modulo 2^64 */
 	bool seen[MEMORY_KINDS];
 };
 
@@ -47,7 +47,7 @@ static char *put_series(char *p, const struct memory_counter *c)
 		*p++ = '"';
 		p = put_bytes(p, kind, strlen(kind));
 		p = PUT(p, "\":");
-		p = put_s64(p, c->bytes[i]);
+		p = put_s64(p, (__s64)c->bytes[i]);
 		*p++ = ',';
 	}
 	return p - 1; /* without the last comma */
@@ -70,8 +70,7 @@ int chrome_memory(struct sink *s, const struct event *e)
 	if (!group)
 		return -ENOMEM;
 	c->seen[m->memory_kind] = true;
-	c->bytes[m->memory_kind] +=
-		m->op == CUPROBE_MEMORY_ALLOC ? (__s64)m->bytes : -(__s64)m->bytes;
+	c->bytes[m->memory_kind] += m->op == CUPROBE_MEMORY_ALLOC ? m->bytes : -m->bytes;
 	p = output_room(s->out, CHROME_ARGS_BYTES);
 	p = PUT(p, "{\"ph\":\"C\",\"cat\":\"memory\",\"name\":\"allocated bytes\",\"pid\":");
 	p = put_u64(p, group->pid);

@@ -348,7 +348,7 @@ static int put_mark(void *arg, struct process *process, const struct cuprobe_nvt
 
 /*
  * A track for each name, and domain. Values that are no numbers are left out: JSON has none for
- * them.
+ * NaN and infinity, and a text is the program's own.
  */
 static int put_counter(struct sink *s, struct process *process, const struct cuprobe_nvtx *n)
 {
@@ -361,7 +361,7 @@ static int put_counter(struct sink *s, struct process *process, const struct cup
 
 	if (err || !group)
 		return -ENOMEM;
-	if (!value || !strpbrk(value, "0123456789"))
+	if (value != room || !strpbrk(value, "0123456789"))
 		return 0;
 	p = output_room(s->out, CHROME_ARGS_BYTES);
 	p = PUT(p, "{\"ph\":\"C\",\"cat\":\"user_annotation\",\"pid\":");

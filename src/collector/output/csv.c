@@ -144,6 +144,21 @@ static char *put_xyz(char *p, const struct field *f, const struct event *e)
 	return p;
 }
 
+/* Words of our own need no quotes; what comes from the process may hold anything, at any length. */
+static bool text_is_foreign(const struct field *f)
+{
+	switch (f->type) {
+	case FIELD_TEXT:
+	case FIELD_NVTX_DOMAIN:
+	case FIELD_NVTX_CATEGORY:
+	case FIELD_NVTX_PAYLOAD:
+	case FIELD_STALL:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static char *put_field(struct sink *s, char *p, const struct field *f, const struct event *e)
 {
 	const char *text;
@@ -153,8 +168,8 @@ static char *put_field(struct sink *s, char *p, const struct field *f, const str
 		return put_xyz(p, f, e);
 	text = field_text(f, e);
 	if (text)
-		return f->type == FIELD_TEXT ? put_text(s, p, text, strlen(text))
-					     : put_bytes(p, text, strlen(text));
+		return text_is_foreign(f) ? put_text(s, p, text, strlen(text))
+					  : put_bytes(p, text, strlen(text));
 	if (f->type == FIELD_TEXT || !field_number(f, e, &value))
 		return p;
 	if (f->type == FIELD_ADDRESS)

@@ -15,6 +15,7 @@
 #include "src/collector/json.h"
 #include "src/collector/labels.h"
 #include "src/collector/tree.h"
+#include "src/collector/utf8.h"
 
 /* The files as they are, each with a zero byte behind it. */
 #define EMBED(name, path)                                                                          \
@@ -30,6 +31,12 @@ struct page {
 	__u32 labels;
 };
 
+/* U+FFFE and U+FFFF: valid UTF-8, and not allowed in XML. */
+static bool is_no_xml(const char *text)
+{
+	return !strncmp(text, "\xef\xbf\xbe", 3) || !strncmp(text, "\xef\xbf\xbf", 3);
+}
+
 /* Text inside a script: nothing in it ends the script, or CDATA. */
 static void write_json(FILE *out, const char *text)
 {
@@ -42,21 +49,29 @@ static void write_json(FILE *out, const char *text)
 	json_write_string(memory, text, strlen(text));
 	fclose(memory);
 	for (const char *c = json; c && *c; c++) {
-		if (*c == '<' || *c == '>' || *c == '&')
+		if (*c == '<' || *c == '>' || *c == '&') {
 			fprintf(out, "\\u%04x", *c);
-		else
+		} else if (is_no_xml(c)) {
+			fprintf(out, "\\uff%02x", (unsigned char)c[2] + 0x40);
+			c += 2;
+		} else {
 			fputc(*c, out);
+		}
 	}
 	free(json);
 }
 
 static void write_xml(FILE *out, const char *text)
 {
-	for (; *text; text++) {
+	for (size_t left = strlen(text), bytes; left; text += bytes, left -= bytes) {
+		bytes = utf8_bytes(text, left);
 		if (strchr("<>&\"", *text))
 			fprintf(out, "&#%d;", *text);
+		else if (!bytes || is_no_xml(text))
+			fputs("\xef\xbf\xbd", out);
 		else if ((unsigned char)*text >= 0x20)
-			fputc(*text, out);
+			fwrite(text, 1, bytes, out);
+		bytes += !bytes;
 	}
 }
 

@@ -5,12 +5,16 @@
 #include <stdlib.h>
 
 #include "cuprobe/abi.h"
+#include "src/collector/map.h"
 #include "src/collector/model.h"
 
 #define LANE_BUCKETS 1024
 
 struct lanes {
 	struct lane_group *groups, **groups_end;
+	struct map groups_by_key; /* by process, device and whether of overhead */
+	struct map pids;	  /* a group with that pid */
+	struct map processes;	  /* a group of a process with that pid */
 	__u32 next_synthetic;
 	unsigned int count;		      /* groups and lanes */
 	struct lane *last[LANE_OVERHEAD + 1]; /* found last, by kind */
@@ -42,6 +46,11 @@ void lanes_free(struct lanes *l)
 		}
 		free(g);
 	}
+	if (l) {
+		map_clear(&l->groups_by_key, NULL);
+		map_clear(&l->pids, NULL);
+		map_clear(&l->processes, NULL);
+	}
 	free(l);
 }
 
@@ -52,34 +61,30 @@ struct lane_group *lanes_groups(const struct lanes *l)
 
 static bool pid_is_taken(const struct lanes *l, __u32 pid)
 {
-	for (const struct lane_group *g = l->groups; g; g = g->next) {
-		/* A process that only GPU work was seen of may still show its threads. */
-		if (g->pid == pid || g->process->pid == pid)
-			return true;
-	}
-	return false;
+	/* A process that only GPU work was seen of may still show its threads. */
+	return map_find(&l->pids, pid) || map_find(&l->processes, pid);
 }
 
 static __u32 group_pid(struct lanes *l, const struct process *process, __u32 device, bool overhead)
 {
-	const struct lane_group *g = l->groups;
-
 	if (overhead || (device != CUPROBE_NO_ID && pid_is_taken(l, device)))
 		return l->next_synthetic++;
 	if (device != CUPROBE_NO_ID)
 		return device;
-	while (g && g->pid != process->pid)
-		g = g->next;
-	return g ? l->next_synthetic++ : process->pid;
+	return map_find(&l->pids, process->pid) ? l->next_synthetic++ : process->pid;
+}
+
+static int group_note(struct map *map, __u32 pid, struct lane_group *g)
+{
+	return map_find(map, pid) ? 0 : map_insert(map, pid, g);
 }
 
 static struct lane_group *find_group(struct lanes *l, struct process *process, __u32 device,
 				     bool overhead, __u64 time_ns)
 {
-	struct lane_group *g = l->groups;
+	__u64 key = (__u64)process->number << 33 | (__u64)overhead << 32 | device;
+	struct lane_group *g = map_find(&l->groups_by_key, key);
 
-	while (g && (g->process != process || g->device != device || g->overhead != overhead))
-		g = g->next;
 	if (g)
 		return g;
 	g = calloc(1, sizeof(*g));
@@ -90,6 +95,12 @@ static struct lane_group *find_group(struct lanes *l, struct process *process, _
 	g->overhead = overhead;
 	g->pid = group_pid(l, process, device, overhead);
 	g->first_ns = time_ns;
+	if (map_insert(&l->groups_by_key, key, g) || group_note(&l->pids, g->pid, g) ||
+	    group_note(&l->processes, process->pid, g)) {
+		map_clear(&l->groups_by_key, NULL); /* it is not to be found; no more is written */
+		free(g);
+		return NULL;
+	}
 	g->lanes_end = &g->lanes;
 	*l->groups_end = g;
 	l->groups_end = &g->next;

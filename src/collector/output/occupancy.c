@@ -65,7 +65,7 @@ static __u64 resident_blocks(const struct cuprobe_info_device *d, const struct c
 int occupancy_percent(const struct cuprobe_info_device *d, const struct cuprobe_kernel *k)
 {
 	__u64 threads = kernel_block_threads(k), most_threads, resident;
-	unsigned __int128 blocks = kernel_blocks(k);
+	unsigned __int128 blocks = kernel_blocks(k), all_threads;
 
 	if (!d || !d->warp_size || !d->multiprocessors || !d->max_warps_per_multiprocessor ||
 	    !threads || threads > 65536)
@@ -74,6 +74,6 @@ int occupancy_percent(const struct cuprobe_info_device *d, const struct cuprobe_
 	resident = resident_blocks(d, k, round_up(threads, d->warp_size) / d->warp_size);
 	if (blocks >= (unsigned __int128)resident * d->multiprocessors)
 		return (int)((resident * threads * 100 + most_threads / 2) / most_threads);
-	most_threads *= d->multiprocessors;
-	return (int)(((__u64)blocks * threads * 100 + most_threads / 2) / most_threads);
+	all_threads = (unsigned __int128)most_threads * d->multiprocessors;
+	return (int)((blocks * threads * 100 + all_threads / 2) / all_threads);
 }
