@@ -198,18 +198,32 @@ static bool item_is(const void *item, const void *wanted)
 	return a->work == b->work && a->origin == b->origin;
 }
 
+static __u64 item_key(const struct item *i)
+{
+	return map_mix(map_mix(0, (uintptr_t)i->work), (uintptr_t)i->origin);
+}
+
 static int item_note(struct launch *launch, struct item *item)
 {
-	__u64 key = map_mix(map_mix(0, (uintptr_t)item->work), (uintptr_t)item->origin);
+	__u64 key = item_key(item);
 
 	map_search(&launch->by_work, &key, item_is, item);
 	return map_insert(&launch->by_work, key, item);
 }
 
+static int items_note(struct launch *launch)
+{
+	int err = 0;
+
+	for (struct item *i = &launch->first; i && !err; i = i->next)
+		err = item_note(launch, i);
+	return err;
+}
+
 static struct item *item_find(struct launch *launch, const struct item *wanted)
 {
-	__u64 key = map_mix(map_mix(0, (uintptr_t)wanted->work), (uintptr_t)wanted->origin);
 	struct item *i = &launch->first;
+	__u64 key = item_key(wanted);
 
 	if (launch->item_count > ITEMS_LISTED)
 		return map_search(&launch->by_work, &key, item_is, wanted);
@@ -228,11 +242,11 @@ static struct item *item_new(struct launch *launch, const struct item *from)
 	*i = *from;
 	i->next = launch->first.next;
 	launch->first.next = i;
-	if (++launch->item_count > ITEMS_LISTED + 1)
+	launch->item_count++;
+	if (launch->item_count == ITEMS_LISTED + 1)
+		err = items_note(launch);
+	else if (launch->item_count > ITEMS_LISTED)
 		err = item_note(launch, i);
-	else if (launch->item_count == ITEMS_LISTED + 1)
-		for (struct item *each = &launch->first; each && !err; each = each->next)
-			err = item_note(launch, each);
 	return err ? NULL : i;
 }
 

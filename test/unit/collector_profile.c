@@ -162,6 +162,29 @@ static void a_graph_has_one_launch_and_many_kernels(void **state)
 	close_world(&w);
 }
 
+static void a_graph_may_have_any_number_of_kernels(void **state)
+{
+	char name[] = "kernel00";
+	struct world w;
+
+	(void)state;
+	open_world(&w, false, false);
+	launch(&w, 5, 0, 1, CUPROBE_LAUNCH_WEIGHT_ONE);
+	for (unsigned int i = 0; i < 3 * 50; i++) {
+		name[6] = (char)('0' + i % 50 / 10);
+		name[7] = (char)('0' + i % 10);
+		w.kernel_name = synthetic_string(&w.process, name);
+		kernel(&w, 5, 71 + i % 50, 10);
+	}
+	assert_int_equal(profile_finish(w.profile), 0);
+	assert_int_equal(sample_count(&w), 50);
+	for (const struct sample *s = profile_samples(w.profile); s; s = s->next) {
+		assert_int_equal(s->works, 3);
+		assert_int_equal(s->gpu_ns, 30);
+	}
+	close_world(&w);
+}
+
 static void nodes_can_come_from_their_capture(void **state)
 {
 	struct world w;
@@ -316,6 +339,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_order_will_do),
 		cmocka_unit_test(a_graph_has_one_launch_and_many_kernels),
+		cmocka_unit_test(a_graph_may_have_any_number_of_kernels),
 		cmocka_unit_test(nodes_can_come_from_their_capture),
 		cmocka_unit_test(what_has_no_launch_is_kept),
 		cmocka_unit_test(memory_is_bounded),
