@@ -164,16 +164,17 @@ static void a_graph_has_one_launch_and_many_kernels(void **state)
 
 static void a_graph_may_have_any_number_of_kernels(void **state)
 {
-	char name[] = "kernel00";
 	struct world w;
+	__u32 first;
 
 	(void)state;
 	open_world(&w, false, false);
 	launch(&w, 5, 0, 1, CUPROBE_LAUNCH_WEIGHT_ONE);
-	for (unsigned int i = 0; i < 3 * 50; i++) {
-		name[6] = (char)('0' + i % 50 / 10);
-		name[7] = (char)('0' + i % 10);
-		w.kernel_name = synthetic_string(&w.process, name);
+	first = synthetic_string(&w.process, "a kernel");
+	for (int i = 1; i < 50; i++)
+		synthetic_string(&w.process, "another");
+	for (__u32 i = 0; i < 3 * 50; i++) {
+		w.kernel_name = first + i % 50;
 		kernel(&w, 5, 71 + i % 50, 10);
 	}
 	assert_int_equal(profile_finish(w.profile), 0);
