@@ -48,9 +48,22 @@ static const char *const loader_names[] = {"libcupti.so.13",   "libcupti.so.12",
 
 struct mapped {
 	const char *prefix; /* of the file's name */
-	const void *but;    /* not the one that begins there */
+	const void *but;    /* not the one that this lies in */
 	char *ret_path;
 };
+
+static bool object_has(const struct dl_phdr_info *object, const void *address)
+{
+	ElfW(Addr) at = (ElfW(Addr))address - object->dlpi_addr;
+
+	for (unsigned int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD && at - segment->p_vaddr < segment->p_memsz)
+			return true;
+	}
+	return false;
+}
 
 static int object_matches(struct dl_phdr_info *object, size_t size, void *arg)
 {
@@ -60,7 +73,7 @@ static int object_matches(struct dl_phdr_info *object, size_t size, void *arg)
 	(void)size;
 	name = name ? name + 1 : object->dlpi_name;
 	if (strncmp(name, mapped->prefix, strlen(mapped->prefix)) ||
-	    (mapped->but && (const void *)object->dlpi_addr == mapped->but))
+	    object_has(object, mapped->but))
 		return 0;
 	snprintf(mapped->ret_path, CUPROBE_PATH_MAX, "%s", object->dlpi_name);
 	return 1;
@@ -76,9 +89,7 @@ static bool mapped_find(const char *prefix, const void *but, char *ret_path)
 
 bool cuprobe_cupti_find_other(const void *ours, char *ret_path)
 {
-	Dl_info info;
-
-	return dladdr(ours, &info) && mapped_find("libcupti.so", info.dli_fbase, ret_path);
+	return mapped_find("libcupti.so", ours, ret_path);
 }
 
 static int version_from(const char *prefix, const char *function)

@@ -23,9 +23,9 @@
 #define CONTEXT_PATIENCE_NS (2 * SECOND) /* a context that is being destroyed waits no longer */
 
 /*
- * Protects the contexts and `on`, and is held for every call of CUPTI's PC sampling. Taken by
- * the control thread, the sampling thread, and application threads that create or destroy
- * contexts; notices are put under it.
+ * Protects the contexts and `on`, and is held for every call of CUPTI's PC sampling. Taken by the
+ * control thread, the sampling thread, and application threads that create or destroy contexts;
+ * notices are put under it.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool on; /* contexts are to be sampled */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A CUPTI that accepts everything and delivers nothing, as one that is older than the driver does.
- */
+/* A CUPTI that accepts all and delivers nothing, as one that is older than the driver does. */
 #ifndef CUPROBE_INJECT_CUPTI_SILENCE_H
 #define CUPROBE_INJECT_CUPTI_SILENCE_H
 

@@ -45,3 +45,8 @@ wait $target || { cat out err; fail "beside a reader: $?"; }
 expect "$whole" out
 grep -q "CUPTI is in use by torch.profiler" summary || { cat summary; fail "not told"; }
 [ "$(kernels)" -gt 250 ] || fail "after: $(kernels) kernels"
+
+# CUPTI serves one libcupti of a process: one that the program loads beside ours is told of.
+CUPROBE_CUPTI_PATH=$BUILD_DIR/mock/cupti-12.9 timeout 60 "$cuprobe" record -q --kinds=kernel -o a.cup -- \
+	env -u MOCK_STRICT "$app" rival -d 0 -n 500 -r 500 >summary 2>&1
+grep -q "loaded a libcupti beside ours, .*/libcupti.so.13" summary || { cat summary; fail "not told"; }

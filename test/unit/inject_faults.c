@@ -125,6 +125,16 @@ static void goes_on_with_the_kinds_that_are_not_refused(void **state)
 	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
 }
 
+static void says_so_when_calls_are_not_shown(void **state)
+{
+	struct outcome o = with("fail cuptiEnableCallback CUPTI_ERROR_UNKNOWN");
+
+	(void)state;
+	assert_int_equal(o.state, CUPROBE_STATE_ACTIVE);
+	assert_true(o.kernels > 0);
+	assert_true(o.messages > 0);
+}
+
 /* As CUPTI does with unified memory until cuInit() has returned. */
 static void tries_again_at_once_what_is_not_ready(void **state)
 {
@@ -247,6 +257,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(says_so_when_it_cannot_begin),
 		cmocka_unit_test(yields_to_a_rival),
 		cmocka_unit_test(goes_on_with_the_kinds_that_are_not_refused),
+		cmocka_unit_test(says_so_when_calls_are_not_shown),
 		cmocka_unit_test(tries_again_at_once_what_is_not_ready),
 		cmocka_unit_test(lives_with_every_other_call_failing),
 		cmocka_unit_test(says_so_when_nothing_is_delivered),
