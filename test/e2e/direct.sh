@@ -152,4 +152,13 @@ os.chmod("other", 0o777); time.sleep(20)' &
 cleanup="kill $! 2>/dev/null"
 until [ -S open/other ]; do sleep 0.05; done
 says "user 65534 listens at '$tmp/open/other', which is neither us nor root" "$tmp/open/other"
+
+# A collector that has no descriptors for all of its processes says so, and the programs run on.
+# shellcheck disable=SC2016
+(
+	ulimit -n 25
+	timeout 60 "$cuprobe" record --via=direct -o a.cup -- sh -c \
+		'for i in $(seq 30); do "$0" loop -n 100 -r 200 -q & done; wait' "$app" >out 2>&1
+) || { head out; fail "few descriptors"; }
+grep -q "refused process .*: raise the limit of open files" out || { head out; fail "not told"; }
 exit 0
