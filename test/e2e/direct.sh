@@ -155,10 +155,8 @@ says "user 65534 listens at '$tmp/open/other', which is neither us nor root" "$t
 
 # A collector that has no descriptors for all of its processes says so, and the programs run on.
 # shellcheck disable=SC2016
-(
-	ulimit -n 25
-	timeout 60 "$cuprobe" record --via=direct -o a.cup -- sh -c \
-		'for i in $(seq 30); do "$0" loop -n 100 -r 200 -q & done; wait' "$app" >out 2>&1
-) || { head out; fail "few descriptors"; }
+prlimit --nofile=25 timeout 60 "$cuprobe" record --via=direct -o a.cup -- sh -c \
+	'for i in $(seq 30); do "$0" loop -n 100 -r 200 -q & done; wait' "$app" >out 2>&1 ||
+	{ head out; fail "few descriptors"; }
 grep -q "refused process .*: raise the limit of open files" out || { head out; fail "not told"; }
 exit 0
