@@ -143,9 +143,8 @@ static __u32 calls_apply(__u32 data)
 
 	if (data & CUPROBE_PARCA_LAUNCHES)
 		cuprobe_calls_show(CUPROBE_CALL_LAUNCHES);
-	if (!cuprobe_launch_apply(on))
+	if (!cuprobe_launch_apply(on) || !cuprobe_calls_show(CUPROBE_CALL_ENQUEUES))
 		return 0;
-	cuprobe_calls_show(CUPROBE_CALL_ENQUEUES);
 	cuprobe_callback_nodes();
 	return on;
 }

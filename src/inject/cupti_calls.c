@@ -53,9 +53,11 @@ static const CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_RUNTIME_API,
 static _Atomic __u8 classes_of[DOMAINS][CBIDS];
 
 static CUpti_SubscriberHandle subscriber;
-static __u8 shown; /* classes */
+/* Since CUPTI came up. */
+static __u8 asked_for, shown; /* classes */
 static bool all_shown;
-static bool refusal_told; /* since CUPTI came up */
+static CUptiResult refusal;
+static bool refusal_told;
 
 __u8 cuprobe_calls_classes(const char *name)
 {
@@ -101,49 +103,45 @@ bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 	return cuprobe_release_call(call, classes & CUPROBE_CALL_USES_GRAPH);
 }
 
-/* Returns how many more CUPTI shows, and in `ret_refused` why not others. */
-static unsigned int domain_show(size_t domain, __u8 classes, CUptiResult *ret_refused)
+static void domain_show(size_t domain, __u8 classes)
 {
-	unsigned int count = 0;
-
 	for (CUpti_CallbackId cbid = 1; cbid < CBIDS; cbid++) {
 		__u8 of_call = call_classes(domain, cbid);
 		CUptiResult result;
 
-		if (!(of_call & classes) || (of_call & shown))
+		if (!(of_call & classes) || (of_call & asked_for))
 			continue;
 		result = cuprobe_cupti.EnableCallback(1, subscriber, domains[domain], cbid);
 		if (result == CUPTI_SUCCESS)
-			count++;
+			shown |= of_call;
 		else
-			*ret_refused = result;
+			refusal = result;
 	}
-	return count;
 }
 
-static void refusal_report(CUptiResult result)
+static void refusal_report(void)
 {
 	if (!refusal_told)
 		cuprobe_notice_message(
-			CUPROBE_ERROR, (int)result, cuprobe_kinds_remedy(result),
+			CUPROBE_ERROR, (int)refusal, cuprobe_kinds_remedy(refusal),
 			"CUPTI shows no calls, so that launches and their stacks are "
 			"not known: %s",
-			cuprobe_cupti_result(result));
+			cuprobe_cupti_result(refusal));
 	refusal_told = true;
 }
 
-void cuprobe_calls_show(__u8 classes)
+bool cuprobe_calls_show(__u8 classes)
 {
-	CUptiResult refused = CUPTI_SUCCESS;
-	unsigned int count = 0;
-
-	if (all_shown || !(classes & ~shown))
-		return;
-	for (size_t domain = 0; domain < DOMAINS; domain++)
-		count += domain_show(domain, classes, &refused);
-	shown |= classes;
-	if (!count && refused != CUPTI_SUCCESS)
-		refusal_report(refused);
+	if (all_shown)
+		return true;
+	if (classes & ~asked_for) {
+		for (size_t domain = 0; domain < DOMAINS; domain++)
+			domain_show(domain, classes);
+		asked_for |= classes;
+	}
+	if (!(shown & classes) && refusal != CUPTI_SUCCESS)
+		refusal_report();
+	return shown & classes;
 }
 
 void cuprobe_calls_begin(CUpti_SubscriberHandle of)
@@ -154,9 +152,9 @@ void cuprobe_calls_begin(CUpti_SubscriberHandle of)
 	for (size_t domain = 0; domain < DOMAINS && !learned; domain++)
 		domain_learn(domain);
 	learned = true;
-	all_shown = false;
-	refusal_told = false;
-	shown = 0;
+	all_shown = refusal_told = false;
+	asked_for = shown = 0;
+	refusal = CUPTI_SUCCESS;
 	cuprobe_calls_show(WATCHED);
 }
 

@@ -44,8 +44,8 @@ bool cuprobe_calls_callback(CUpti_CallbackDomain domain, CUpti_CallbackId cbid,
 /* A subscription begins: the driver's calls that use graphs or wait are shown until it ends. */
 void cuprobe_calls_begin(CUpti_SubscriberHandle of);
 
-/* Other classes are shown too, until the subscription ends. */
-void cuprobe_calls_show(__u8 classes);
+/* Other classes are shown too, until the subscription ends. False, and said, when CUPTI refuses. */
+bool cuprobe_calls_show(__u8 classes);
 
 /* Likewise all calls. */
 CUptiResult cuprobe_calls_show_all(void);

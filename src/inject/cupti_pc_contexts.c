@@ -60,8 +60,11 @@ bool cuprobe_pc_contexts_begin(void)
 		return false;
 	}
 	cuprobe_fence_begin();
-	cuprobe_calls_show(CUPROBE_CALL_FENCED);
-	return true;
+	if (cuprobe_calls_show(CUPROBE_CALL_FENCED))
+		return true;
+	cuprobe_fence_end(); /* it would hold nothing back */
+	refusal_report("CUPTI shows no launches", CUPTI_ERROR_NOT_SUPPORTED);
+	return false;
 }
 
 static struct cuprobe_pc_context *context_find(CUcontext handle)

@@ -151,8 +151,7 @@ static bool calls_are_shown(void)
 {
 	if (arming == CUPROBE_GATE_FOR_ONE)
 		return cuprobe_calls_show_all() == CUPTI_SUCCESS;
-	cuprobe_calls_show(CUPROBE_CALL_ENQUEUES);
-	return true;
+	return cuprobe_calls_show(CUPROBE_CALL_ENQUEUES);
 }
 
 /* Callbacks are on before the gate is armed: from then on CUPTI may be gone at any moment. */

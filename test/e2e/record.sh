@@ -59,7 +59,8 @@ if [ $via = bpf ]; then
 	for signal in INT TERM; do
 		"$cuprobe" record -o $signal.cup -p $other >out 2>err &
 		recorder=$!
-		sleep 0.5
+		until [ -n "$(consumed $other)" ]; do sleep 0.1; done
+		sleep 0.3
 		kill -$signal $recorder
 		wait $recorder || fail "SIG$signal: exit status $?"
 		expect "Nothing was lost" out

@@ -131,6 +131,7 @@ static void says_so_when_calls_are_not_shown(void **state)
 
 	(void)state;
 	assert_int_equal(o.state, CUPROBE_STATE_ACTIVE);
+	assert_int_equal(o.end, CUPROBE_STATE_DORMANT);
 	assert_true(o.kernels > 0);
 	assert_true(o.messages > 0);
 }
