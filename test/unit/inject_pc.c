@@ -235,6 +235,17 @@ static void what_cannot_begin_is_said_once(void **state)
 	}
 }
 
+/* They could not be held back while sampling is switched. */
+static void nothing_is_sampled_when_launches_are_not_shown(void **state)
+{
+	struct outcome o = run("start", "fail cuptiEnableCallback CUPTI_ERROR_UNKNOWN");
+
+	(void)state;
+	assert_int_equal(o.truth, 0);
+	assert_true(o.messages > 0);
+	assert_true(o.kernels > 0);
+}
+
 static void other_calls_that_fail_cost_little(void **state)
 {
 	static const char *const orders[] = {
@@ -303,6 +314,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_context_may_end_while_it_is_sampled),
 		cmocka_unit_test(windows_close_by_themselves),
 		cmocka_unit_test(what_cannot_begin_is_said_once),
+		cmocka_unit_test(nothing_is_sampled_when_launches_are_not_shown),
 		cmocka_unit_test(other_calls_that_fail_cost_little),
 		cmocka_unit_test(what_always_fails_is_given_up),
 		cmocka_unit_test(windows_that_fail_are_given_up),
