@@ -18,8 +18,8 @@
  * Text is referred to by a string id, defined through the probe `string`; id 0 is "no text".
  *
  * Definitions (`string`, `info`) and messages (`status`) are told again, to all, when a reader
- *comes who is the first at such a probe, one second after that, every 10 s, and when the semaphore
- *of the probe `replay` changes. That one never fires. A reader takes what it has heard before as
+ * comes who is the first at such a probe, one second after that, every 10 s, and when the semaphore
+ * of the probe `replay` changes. That one never fires. A reader takes what it has heard before as
  * heard.
  *
  * The header needs only the fixed-width kernel types, so that C, C++, BPF and bpftrace
@@ -37,6 +37,7 @@
 #define CUPROBE_STRING_PIECE 240  /* text bytes in one struct cuprobe_string */
 #define CUPROBE_NO_ID 0xffffffffu /* a device, context, stream, ... that is not known */
 #define CUPROBE_NO_PRIORITY (-2147483647 - 1)
+#define CUPROBE_CONTROL_THREAD "cuprobe-ctl" /* is where the library runs, not only lies */
 
 #if defined(__cplusplus)
 #define CUPROBE_PINNED(type, bytes) static_assert(sizeof(type) == (bytes), "ABI")

@@ -12,6 +12,7 @@
 
 #include <elf.h>
 
+#include "cuprobe/abi.h"
 #include "src/collector/notes.h"
 #include "src/collector/procs.h"
 
@@ -151,7 +152,7 @@ static void inspect_owner(struct inspection *in)
 /* In a child that was forked the library has no threads, and does nothing. */
 static bool library_runs(pid_t pid)
 {
-	char path[320], name[32];
+	char path[64], name[32];
 	struct dirent *entry;
 	bool runs = false;
 	DIR *tasks;
@@ -160,7 +161,7 @@ static bool library_runs(pid_t pid)
 	tasks = opendir(path);
 	while (tasks && !runs && (entry = readdir(tasks))) {
 		proc_name((pid_t)strtol(entry->d_name, NULL, 10), name, sizeof(name));
-		runs = !strcmp(name, "cuprobe-ctl");
+		runs = !strcmp(name, CUPROBE_CONTROL_THREAD);
 	}
 	if (tasks)
 		closedir(tasks);

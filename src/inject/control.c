@@ -196,7 +196,7 @@ static bool accounts_are_out(__u32 left_probes)
 	return true;
 }
 
-static void session_watch(void)
+static void trouble_watch(void)
 {
 	__u64 now = cuprobe_clock_now();
 
@@ -214,7 +214,7 @@ static void collect(void)
 	if ((now_active != active && accounts_are_out(active & ~now_active)) ||
 	    state != CUPROBE_STATE_ACTIVE)
 		active_set(now_active);
-	session_watch();
+	trouble_watch();
 }
 
 static void release_begin(void)
@@ -415,7 +415,7 @@ void cuprobe_control_start(bool with_cuda)
 	wanted_look();
 	nvtx_look();
 	pthread_mutex_unlock(&turn);
-	err = cuprobe_thread_start(&thread, "cuprobe-ctl", control_main);
+	err = cuprobe_thread_start(&thread, CUPROBE_CONTROL_THREAD, control_main);
 	if (err)
 		cuprobe_notice_message(
 			CUPROBE_ERROR, err, NULL,

@@ -14,19 +14,19 @@ void *cuprobe_driver_function(const char *name)
 	return function;
 }
 
-bool cuprobe_driver_is_used(void)
+int cuprobe_driver_next_used(int device)
 {
 	int (*count_get)(int *) = cuprobe_driver_function("cuDeviceGetCount");
 	int (*state_get)(int, unsigned int *, int *) =
 		cuprobe_driver_function("cuDevicePrimaryCtxGetState");
-	int devices = 0, active = 0;
+	int devices = 0, active;
 	unsigned int flags;
 
 	if (!count_get || !state_get || count_get(&devices))
-		return false;
-	for (int device = 0; device < devices && !active; device++) {
-		if (state_get(device, &flags, &active))
-			active = 0;
+		return -1;
+	for (; device < devices; device++) {
+		if (!state_get(device, &flags, &active) && active)
+			return device;
 	}
-	return active;
+	return -1;
 }

@@ -3,12 +3,10 @@
 #ifndef CUPROBE_INJECT_CUDA_DRIVER_H
 #define CUPROBE_INJECT_CUDA_DRIVER_H
 
-#include <stdbool.h>
-
 /* NULL when the process has no libcuda, or one without the function. */
 void *cuprobe_driver_function(const char *name);
 
-/* A device has a primary context by now. */
-bool cuprobe_driver_is_used(void);
+/* The first device from this number on that has a primary context by now; -1: none has. */
+int cuprobe_driver_next_used(int device);
 
 #endif

@@ -96,11 +96,13 @@ void cuprobe_buffers_tend(void)
 
 void cuprobe_buffers_rest(void)
 {
+	__u64 now = cuprobe_clock_now();
+
 	if (!pool.memory)
 		return;
 	if (!resting_ns)
-		resting_ns = cuprobe_clock_now();
-	if (cuprobe_clock_now() < resting_ns + REST_NS)
+		resting_ns = now;
+	if (now < resting_ns + REST_NS)
 		return;
 	retired_reclaim();
 	cuprobe_pool_shrink(&pool);

@@ -191,19 +191,13 @@ void cuprobe_pc_contexts_add(CUcontext handle)
 
 void cuprobe_pc_contexts_look(void)
 {
-	int (*count_get)(int *) = cuprobe_driver_function("cuDeviceGetCount");
-	int (*state_get)(int, unsigned int *, int *) =
-		cuprobe_driver_function("cuDevicePrimaryCtxGetState");
 	int (*retain)(CUcontext *, int) = cuprobe_driver_function("cuDevicePrimaryCtxRetain");
 	int (*release)(int) = cuprobe_driver_function("cuDevicePrimaryCtxRelease_v2");
-	int count = 0, active;
-	unsigned int flags;
+	int device = retain && release ? cuprobe_driver_next_used(0) : -1;
 	CUcontext handle;
 
-	if (!count_get || !state_get || !retain || !release || count_get(&count))
-		return;
-	for (int device = 0; device < count; device++) {
-		if (state_get(device, &flags, &active) || !active || retain(&handle, device))
+	for (; device >= 0; device = cuprobe_driver_next_used(device + 1)) {
+		if (retain(&handle, device))
 			continue;
 		cuprobe_pc_contexts_add(handle);
 		release(device);

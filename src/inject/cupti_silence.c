@@ -35,7 +35,7 @@ static bool device_is_used(void)
 
 	if (!cuprobe_guard_enter(&guard)) /* our calls are not the program's */
 		return false;
-	used = cuprobe_driver_is_used();
+	used = cuprobe_driver_next_used(0) >= 0;
 	cuprobe_guard_leave(&guard);
 	return used;
 }
