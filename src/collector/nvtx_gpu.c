@@ -6,8 +6,6 @@
 
 #include "src/collector/event.h"
 
-#define STREAMS_MOST 1024 /* that are told apart: no range has so many but by junk */
-
 struct nvtx_gpu nvtx_gpu_of(const struct event *e)
 {
 	struct event_work w;
@@ -33,14 +31,10 @@ struct nvtx_gpu nvtx_gpu_of(const struct event *e)
 int nvtx_gpu_add(struct nvtx_gpu **list, const struct nvtx_gpu *from)
 {
 	struct nvtx_gpu *g = *list;
-	unsigned int streams = 0;
 
-	for (; g && (g->stream != from->stream || g->context != from->context ||
-		     g->device != from->device);
-	     g = g->next)
-		streams++;
-	if (!g && streams >= STREAMS_MOST)
-		g = *list;
+	while (g && (g->stream != from->stream || g->context != from->context ||
+		     g->device != from->device))
+		g = g->next;
 	if (!g) {
 		g = malloc(sizeof(*g));
 		if (!g)
