@@ -27,10 +27,11 @@ struct code_file {
 struct wanted {
 	struct wanted *next;
 	__u64 crc;
-	__u32 arch;		/* 0 not known */
+	__u32 device_arch;	/* 0 not known */
 	const char *name;	/* the first of its functions; the others come from the stalls */
 	unsigned int functions; /* how many there are */
-	unsigned int cubins;	/* that have them all, and differ */
+	unsigned int cubins;	/* that have them all, are for `arch`, and differ */
+	__u32 arch;		/* of those, the highest that runs on the device */
 	void *image;		/* of the first of those */
 	size_t bytes;
 };
@@ -111,7 +112,7 @@ static void want(void *arg, const struct stalls_kernel *kernel)
 		return;
 	}
 	w->crc = kernel->crc;
-	w->arch = arch_of(kernel);
+	w->device_arch = arch_of(kernel);
 	w->name = kernel->name;
 	w->functions = 1;
 	w->next = s->wanted;
@@ -132,8 +133,18 @@ static void try_kernel(void *arg, const struct stalls_kernel *kernel)
 	t->there += kernel->crc == t->crc && cubin_frames(t->cubin, kernel->name, 0, frames) > 0;
 }
 
-static int take(struct wanted *w, const void *image, size_t bytes)
+static void forget(struct wanted *w)
 {
+	free(w->image);
+	w->image = NULL;
+	w->cubins = 0;
+}
+
+static int take(struct wanted *w, __u32 arch, const void *image, size_t bytes)
+{
+	if (w->device_arch && arch > w->arch)
+		forget(w);
+	w->arch = arch;
 	if (w->image && w->bytes == bytes && !memcmp(w->image, image, bytes))
 		return 0; /* the same again, of another file */
 	w->cubins++;
@@ -145,6 +156,27 @@ static int take(struct wanted *w, const void *image, size_t bytes)
 	memcpy(w->image, image, bytes);
 	w->bytes = bytes;
 	return 0;
+}
+
+/*
+ * A cubin runs on devices of the same major version, and the same or a higher minor one (CUDA C++
+ * Programming Guide, "Binary Compatibility"); the driver takes the highest that does.
+ */
+static bool may_be(const struct wanted *w, __u32 arch)
+{
+	__u32 device = w->device_arch;
+
+	return !device || (arch / 10 == device / 10 && arch <= device && arch >= w->arch);
+}
+
+static bool any_may_be(void *arg, __u32 arch)
+{
+	const struct search *s = arg;
+	const struct wanted *w = s->wanted;
+
+	while (w && !may_be(w, arch))
+		w = w->next;
+	return w;
 }
 
 /* Most cubins have none of the names; only what does is read. */
@@ -164,14 +196,14 @@ static int search_cubin(void *arg, __u32 arch, const void *image, size_t bytes)
 	for (struct wanted *w = s->wanted; w && !err; w = w->next) {
 		struct trial trial = {.crc = w->crc};
 
-		if ((w->arch && w->arch != arch) || !has_text(image, bytes, w->name))
+		if (!may_be(w, arch) || !has_text(image, bytes, w->name))
 			continue;
 		if (!cubin && cubin_open(&cubin, image, bytes))
 			break;
 		trial.cubin = cubin;
 		stalls_each_kernel(s->stalls, try_kernel, &trial);
 		if (trial.there == w->functions)
-			err = take(w, image, bytes);
+			err = take(w, arch, image, bytes);
 	}
 	cubin_free(cubin);
 	return err;
@@ -179,10 +211,11 @@ static int search_cubin(void *arg, __u32 arch, const void *image, size_t bytes)
 
 static int search_file(struct search *s, const struct code_file *f)
 {
+	const struct fatbin_visitor visitor = {any_may_be, search_cubin, s};
 	char path[PATH_MAX + 32];
 
 	snprintf(path, sizeof(path), "/proc/%d/root%s", proc_thread((pid_t)f->pid), f->path);
-	return fatbin_walk_file(access(path, R_OK) ? f->path : path, search_cubin, s);
+	return fatbin_walk_file(access(path, R_OK) ? f->path : path, &visitor);
 }
 
 /* Of a process that ended before its files could be listed, its own file is known all the same. */

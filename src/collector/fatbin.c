@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,14 +96,14 @@ static size_t lz4_unpack(const void *data, size_t bytes, __u8 *out, size_t room)
 	return used;
 }
 
-static int entry_unpack(const struct entry *e, const __u8 *data, fatbin_each *each, void *arg)
+static int entry_unpack(const struct entry *e, const __u8 *data, const struct fatbin_visitor *v)
 {
 	__u8 *image;
 	size_t bytes;
 	int err = 0;
 
 	if (!(e->flags & (FLAG_LZ4 | FLAG_ZSTD)))
-		return each(arg, e->arch, data, e->bytes);
+		return v->cubin(v->arg, e->arch, data, e->bytes);
 	if (e->compressed_bytes > e->bytes || !e->original_bytes || e->original_bytes > LARGEST)
 		return 0;
 	image = malloc(e->original_bytes);
@@ -115,12 +114,12 @@ static int entry_unpack(const struct entry *e, const __u8 *data, fatbin_each *ea
 	else
 		bytes = lz4_unpack(data, e->compressed_bytes, image, e->original_bytes);
 	if (bytes && bytes <= e->original_bytes)
-		err = each(arg, e->arch, image, bytes);
+		err = v->cubin(v->arg, e->arch, image, bytes);
 	free(image);
 	return err;
 }
 
-static int container_walk(struct cursor in, fatbin_each *each, void *arg)
+static int container_walk(struct cursor in, const struct fatbin_visitor *v)
 {
 	struct entry e;
 	int err = 0;
@@ -130,14 +129,14 @@ static int container_walk(struct cursor in, fatbin_each *each, void *arg)
 		if (e.header_bytes < sizeof(e) || e.header_bytes > (size_t)(in.end - in.at) ||
 		    e.bytes > (size_t)(in.end - in.at) - e.header_bytes)
 			return 0;
-		if (e.kind == ENTRY_CUBIN)
-			err = entry_unpack(&e, in.at + e.header_bytes, each, arg);
+		if (e.kind == ENTRY_CUBIN && v->wants(v->arg, e.arch))
+			err = entry_unpack(&e, in.at + e.header_bytes, v);
 		in.at += e.header_bytes + e.bytes;
 	}
 	return err;
 }
 
-int fatbin_walk(const void *data, size_t bytes, fatbin_each *each, void *arg)
+int fatbin_walk(const void *data, size_t bytes, const struct fatbin_visitor *v)
 {
 	struct cursor in = {data, (const __u8 *)data + bytes};
 	struct container c;
@@ -153,13 +152,13 @@ int fatbin_walk(const void *data, size_t bytes, fatbin_each *each, void *arg)
 		    c.bytes > (size_t)(in.end - in.at) - c.header_bytes)
 			return 0;
 		in.at += c.header_bytes;
-		err = container_walk((struct cursor){in.at, in.at + c.bytes}, each, arg);
+		err = container_walk((struct cursor){in.at, in.at + c.bytes}, v);
 		in.at += c.bytes;
 	}
 	return err;
 }
 
-static int elf_walk(Elf *elf, fatbin_each *each, void *arg)
+static int elf_walk(Elf *elf, const struct fatbin_visitor *v)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr header;
@@ -178,12 +177,12 @@ static int elf_walk(Elf *elf, fatbin_each *each, void *arg)
 			continue;
 		data = elf_rawdata(section, NULL);
 		if (data)
-			err = fatbin_walk(data->d_buf, data->d_size, each, arg);
+			err = fatbin_walk(data->d_buf, data->d_size, v);
 	}
 	return err;
 }
 
-int fatbin_walk_file(const char *path, fatbin_each *each, void *arg)
+int fatbin_walk_file(const char *path, const struct fatbin_visitor *v)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
 	Elf *elf;
@@ -193,7 +192,7 @@ int fatbin_walk_file(const char *path, fatbin_each *each, void *arg)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (elf)
-		err = elf_walk(elf, each, arg);
+		err = elf_walk(elf, v);
 	elf_end(elf);
 	close(fd);
 	return err;

@@ -38,8 +38,9 @@ static const struct named named[] = {
 	{"cuStreamSynchronize", CUPROBE_CALL_WAITS},
 	{"cuMemcpyDtoHAsync", CUPROBE_CALL_COPIES},
 	{"cuMemcpyDtoH", CUPROBE_CALL_COPIES | CUPROBE_CALL_WAITS},
-	{"cuMemcpy", CUPROBE_CALL_COPIES},
-	{"cuMemset", CUPROBE_CALL_COPIES},
+	{"cuMemcpyHtoD", CUPROBE_CALL_COPIES},
+	{"cuMemcpy", CUPROBE_CALL_COPIES | CUPROBE_CALL_FENCED},
+	{"cuMemset", CUPROBE_CALL_COPIES | CUPROBE_CALL_FENCED},
 	{"cudaMemcpy", CUPROBE_CALL_COPIES},
 	{"cudaMemset", CUPROBE_CALL_COPIES},
 };

@@ -26,7 +26,7 @@ enum cuprobe_call_class {
 	CUPROBE_CALL_USES_GRAPH = 4, /* makes one ready, or launches one; the driver's */
 	CUPROBE_CALL_WAITS = 8,	     /* may last for long; the driver's */
 	CUPROBE_CALL_COPIES = 16,    /* copies or sets memory */
-	CUPROBE_CALL_FENCED = 32,    /* launches, and is the driver's: see cupti_fence.h */
+	CUPROBE_CALL_FENCED = 32,    /* may run a kernel; the driver's: see cupti_fence.h */
 };
 #define CUPROBE_CALL_LAUNCHES (CUPROBE_CALL_LAUNCHES_KERNEL | CUPROBE_CALL_LAUNCHES_GRAPH)
 #define CUPROBE_CALL_ENQUEUES (CUPROBE_CALL_LAUNCHES | CUPROBE_CALL_COPIES)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Moments without a launch. To switch PC sampling off, or to open or close a window of it, CUPTI
- * takes its own lock and then the driver's; a launch that is sampled takes them the other way
- * around, and both wait for ever. (Seen on an H200, CUPTI 13.0 and driver 580: beside launching
- * threads 14 of 14 programs stood still within a few calls of cuptiPCSamplingDisable, Start or
- * Stop; between launches none of 190 calls did.) So launches are counted while contexts are
- * sampled, and held back for as long as such a call takes.
+ * takes its own lock and then the driver's; a kernel that is launched takes them the other way
+ * around, and both wait for ever. Kernels of the driver's own do, too: it sets memory, and copies
+ * on the device or to an array, with them. (Seen on an H200, CUPTI 13.0 and driver 580: of threads
+ * that made one kind of call again and again, those stood still within the first
+ * cuptiPCSamplingDisable() that launched kernels or graphs, set memory, or copied so; 31 other
+ * kinds, like loading modules and copies from and to the host, did not in 15.) So these calls are
+ * counted while contexts are sampled, and held back for as long as such a switch takes.
  */
 #ifndef CUPROBE_INJECT_CUPTI_FENCE_H
 #define CUPROBE_INJECT_CUPTI_FENCE_H

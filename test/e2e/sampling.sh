@@ -49,19 +49,27 @@ samples_are_there "with code"
 grep -q ' kernels.cu:[0-9]' lines || { cat lines; fail "the capture has no code"; }
 "$cuprobe" report a.cup | grep -q "^Kernels by PC samples" || fail "not in the report"
 
-# A program that ends too soon to be read: its code is in its file.
+# The library keeps no code: it is in the program's file, the one for this device.
 python3 - "$cubin" fatbin <<-'EOF'
 	import struct, sys
 	cubin = open(sys.argv[1], "rb").read()
-	entry = struct.pack("<HHIQIIHHIQQQQ", 2, 0x101, 64, len(cubin), 0, 0, 0, 0, 90, 0, 0x11, 0, 0) + cubin
-	open(sys.argv[2], "wb").write(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry)) + entry)
+	entries = b""
+	for arch, source in (80, b"kernels80."), (90, b"kernels.cu"), (92, b"kernels92."), (93, b"kernels93."):
+	    code = cubin.replace(b"kernels.cu", source)
+	    entries += struct.pack("<HHIQIIHHIQQQQ", 2, 0x101, 64, len(code), 0, 0, 0, 0, arch, 0, 0x11, 0, 0) + code
+	open(sys.argv[2], "wb").write(struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entries)) + entries)
 EOF
-if command -v objcopy >/dev/null; then
-	objcopy --add-section .nv_fatbin=fatbin "$app" ./short || fail "objcopy"
-	MOCK_KERNEL_NS=50000 recorded --kinds=pc_sample -- ./short loop -n 600 --cubin="$cubin" ||
+# lines_are_of SOURCE
+lines_are_of() {
+	CUPROBE_MODULE_MB=0 MOCK_KERNEL_NS=50000 recorded --kinds=pc_sample -- ./short loop -n 600 --cubin="$cubin" ||
 		fail "short"
 	"$cuprobe" report --lines a.cup >lines || fail "no lines"
-	grep -q ' kernels.cu:[0-9]' lines || { cat lines; fail "the code in the file was not found"; }
+	grep -q " $1:[0-9]" lines || { cat lines; fail "the code of $1 in the file was not found"; }
+}
+if command -v objcopy >/dev/null; then
+	objcopy --add-section .nv_fatbin=fatbin "$app" ./short || fail "objcopy"
+	lines_are_of kernels.cu
+	MOCK_COMPUTE_MINOR=2 lines_are_of kernels92.
 fi
 
 # Attached later: what is launched is attributed; what is in graphs from before is counted.

@@ -185,12 +185,18 @@ static void launch_sample(struct sampling *s, const struct mock_launch *launch)
 	}
 }
 
+/* Memory that is set, or copied on the device, is so by a kernel of the driver's own. */
+static bool runs_kernel(const struct mock_op *op)
+{
+	return op->kind == MOCK_KERNEL || op->kind == MOCK_SET || op->kind == MOCK_PEER_COPY ||
+	       (op->kind == MOCK_COPY && op->copy.copy_kind == CUPTI_ACTIVITY_MEMCPY_KIND_DTOD);
+}
+
 void pc_launched(const struct mock_launch *launch)
 {
-	bool kernels = launch->exec || launch->ops->kind == MOCK_KERNEL;
 	struct sampling *s;
 
-	if (!kernels || !atomic_load(&sampled))
+	if (!(launch->exec || runs_kernel(launch->ops)) || !atomic_load(&sampled))
 		return;
 	atomic_fetch_add(&launching, 1);
 	pthread_mutex_lock(&lock);

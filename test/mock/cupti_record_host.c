@@ -233,7 +233,7 @@ static void put_device(uint32_t device)
 		.maxGridDimY = 65535,
 		.maxGridDimZ = 65535,
 		.computeCapabilityMajor = 9,
-		.computeCapabilityMinor = 0,
+		.computeCapabilityMinor = drv->compute_minor(),
 		.id = device,
 		.name = "Simulated GPU",
 		.isCudaVisible = 1,

@@ -18,6 +18,13 @@ uint32_t mock_device_count(void)
 	return count > MAX_DEVICES ? MAX_DEVICES : (uint32_t)count;
 }
 
+uint32_t mock_compute_minor(void)
+{
+	const char *text = mock_setting("MOCK_COMPUTE_MINOR");
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
 static CUresult device_check(const void *result, CUdevice device)
 {
 	if (!result)
@@ -88,7 +95,7 @@ MOCK_EXPORT CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
 
 static int device_attribute(CUdevice_attribute attribute)
 {
-	static const struct {
+	const struct {
 		CUdevice_attribute attribute;
 		int value;
 	} table[] = {
@@ -113,7 +120,7 @@ static int device_attribute(CUdevice_attribute attribute)
 		{CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
 		{CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
 		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
-		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+		{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, (int)mock_compute_minor()},
 		{CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
 		{CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
 		{CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},

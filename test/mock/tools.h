@@ -233,6 +233,7 @@ enum mock_count { MOCK_MADE, MOCK_DELIVERED, MOCK_DROPPED, MOCK_COUNTS };
 	X(uint32_t, calls_begun, (void))  /* by the program, since it started */                   \
 	X(uint32_t, calls_inside, (void)) /* of those, under way */                                \
 	X(uint32_t, device_count, (void))                                                          \
+	X(uint32_t, compute_minor, (void))                                                         \
 	X(bool, initialized, (void))                                                               \
 	X(bool, injecting, (void))
 

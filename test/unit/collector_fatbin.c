@@ -21,7 +21,7 @@ struct built {
 };
 
 struct seen {
-	unsigned int cubins, arch;
+	unsigned int cubins, arch, except; /* an architecture that is not wanted */
 	size_t bytes;
 	char image[512];
 };
@@ -35,6 +35,13 @@ static int see(void *arg, __u32 arch, const void *image, size_t bytes)
 	s->bytes = bytes;
 	memcpy(s->image, image, bytes < sizeof(s->image) ? bytes : sizeof(s->image));
 	return 0;
+}
+
+static bool wants(void *arg, __u32 arch)
+{
+	const struct seen *s = arg;
+
+	return arch != s->except;
 }
 
 static int refuse(void *arg, __u32 arch, const void *image, size_t bytes)
@@ -96,11 +103,15 @@ static void plain_cubins_are_found_among_ptx(void **state)
 	entry(&b, 2, 80, 0x11, "cubin for 80....", 16, 0);
 	entry(&b, 2, 90, 0x11, "cubin for 90....", 16, 0);
 	container_end(&b);
-	assert_int_equal(fatbin_walk(b.data, b.bytes, see, &s), 0);
+	assert_int_equal(fatbin_walk(b.data, b.bytes, &(struct fatbin_visitor){wants, see, &s}), 0);
 	assert_int_equal(s.cubins, 2);
 	assert_int_equal(s.arch, 90);
 	assert_memory_equal(s.image, "cubin for 90", 12);
-	assert_int_equal(fatbin_walk(b.data, b.bytes, refuse, NULL), -EINTR);
+	assert_int_equal(fatbin_walk(b.data, b.bytes, &(struct fatbin_visitor){wants, refuse, &s}),
+			 -EINTR);
+	s = (struct seen){.except = 80};
+	assert_int_equal(fatbin_walk(b.data, b.bytes, &(struct fatbin_visitor){wants, see, &s}), 0);
+	assert_int_equal(s.cubins, 1);
 }
 
 static void packed_cubins_are_unpacked(void **state)
@@ -114,7 +125,7 @@ static void packed_cubins_are_unpacked(void **state)
 	container_begin(&b);
 	entry(&b, 2, 90, 0x2011, lz4, sizeof(lz4), 28);
 	container_end(&b);
-	assert_int_equal(fatbin_walk(b.data, b.bytes, see, &s), 0);
+	assert_int_equal(fatbin_walk(b.data, b.bytes, &(struct fatbin_visitor){wants, see, &s}), 0);
 	assert_int_equal(s.cubins, 1);
 	assert_int_equal(s.bytes, 28);
 	assert_memory_equal(s.image, "abcdebcdebcdebcdebcdebcdexyz", 28);
@@ -122,7 +133,7 @@ static void packed_cubins_are_unpacked(void **state)
 	container_begin(&b);
 	entry(&b, 2, 90, 0x8011, zstd, bytes, 19);
 	container_end(&b);
-	assert_int_equal(fatbin_walk(b.data, b.bytes, see, &s), 0);
+	assert_int_equal(fatbin_walk(b.data, b.bytes, &(struct fatbin_visitor){wants, see, &s}), 0);
 	assert_int_equal(s.cubins, 2);
 	assert_memory_equal(s.image, "zstd zstd zstd zstd", 19);
 }
@@ -144,7 +155,8 @@ static void damage_does_no_harm(void **state)
 		for (int j = 0; j < 3; j++)
 			copy.data[(size_t)rand() % copy.bytes] = (unsigned char)rand();
 		s = (struct seen){0};
-		fatbin_walk(copy.data, (size_t)rand() % (copy.bytes + 1), see, &s);
+		fatbin_walk(copy.data, (size_t)rand() % (copy.bytes + 1),
+			    &(struct fatbin_visitor){wants, see, &s});
 		assert_in_range(s.cubins, 0, 3);
 	}
 }
@@ -154,9 +166,12 @@ static void files_without_any_are_no_error(void **state)
 	struct seen s = {0};
 
 	(void)state;
-	assert_int_equal(fatbin_walk_file("/proc/self/exe", see, &s), 0);
-	assert_int_equal(fatbin_walk_file("/nonexistent", see, &s), 0);
-	assert_int_equal(fatbin_walk_file("/proc/self/status", see, &s), 0);
+	assert_int_equal(
+		fatbin_walk_file("/proc/self/exe", &(struct fatbin_visitor){wants, see, &s}), 0);
+	assert_int_equal(fatbin_walk_file("/nonexistent", &(struct fatbin_visitor){wants, see, &s}),
+			 0);
+	assert_int_equal(
+		fatbin_walk_file("/proc/self/status", &(struct fatbin_visitor){wants, see, &s}), 0);
 	assert_int_equal(s.cubins, 0);
 }
 

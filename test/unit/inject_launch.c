@@ -91,6 +91,11 @@ static void tells_what_calls_do(void **state)
 	assert_int_equal(cuprobe_calls_classes("cuMemcpyDtoHAsync_v2_ptsz"), CUPROBE_CALL_COPIES);
 	assert_int_equal(cuprobe_calls_classes("cuMemcpyDtoH_v2"),
 			 CUPROBE_CALL_COPIES | CUPROBE_CALL_WAITS);
+	assert_int_equal(cuprobe_calls_classes("cuMemcpyHtoD_v2_ptds"), CUPROBE_CALL_COPIES);
+	assert_int_equal(cuprobe_calls_classes("cuMemcpyDtoDAsync_v2"),
+			 CUPROBE_CALL_COPIES | CUPROBE_CALL_FENCED);
+	assert_int_equal(cuprobe_calls_classes("cuMemsetD8Async_ptsz"),
+			 CUPROBE_CALL_COPIES | CUPROBE_CALL_FENCED);
 	assert_int_equal(cuprobe_calls_classes("cudaMemset2DAsync_v3020"), CUPROBE_CALL_COPIES);
 	assert_int_equal(cuprobe_calls_classes("cudaMemcpyBatchAsync_v12080"), CUPROBE_CALL_COPIES);
 	assert_int_equal(cuprobe_calls_classes("cudaLaunchHostFunc_v10000"), 0);

@@ -79,10 +79,31 @@ static void contexts_come_and_go(void)
 	}
 }
 
+/* A thread that runs no kernels but the driver's. */
+static void *memory_used(void *unused)
+{
+	CUdeviceptr memory;
+
+	(void)unused;
+	assert_int_equal(cuCtxSetCurrent(workload.context), CUDA_SUCCESS);
+	assert_int_equal(cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
+	while (!atomic_load(&workload.stop)) {
+		for (int i = 0; i < 20; i++) {
+			assert_int_equal(cuMemsetD8Async(memory, 0, 4096, NULL), CUDA_SUCCESS);
+			assert_int_equal(cuMemcpyDtoDAsync(memory, memory + 2048, 2048, NULL),
+					 CUDA_SUCCESS);
+		}
+		assert_int_equal(cuStreamSynchronize(NULL), CUDA_SUCCESS);
+	}
+	return NULL;
+}
+
 static void on_and_off(void)
 {
 	long warm_kb = 0;
+	pthread_t thread;
 
+	assert_int_equal(pthread_create(&thread, NULL, memory_used, NULL), 0);
 	for (int i = 0; i < CYCLES; i++) {
 		atomic_store(&workload.wanted, BIT(pc_sample) | CUPROBE_METADATA_PROBES);
 		assert_true(workload_await(CUPROBE_STATE_ACTIVE, 5000));
@@ -93,6 +114,8 @@ static void on_and_off(void)
 			warm_kb = resident_kb();
 	}
 	assert_in_range(resident_kb(), 0, warm_kb + GROWTH_KB);
+	atomic_store(&workload.stop, true);
+	pthread_join(thread, NULL);
 }
 
 static int child_main(const char *what)
