@@ -443,7 +443,9 @@ struct cuprobe_status_ledger {
 	__u64 unknown;	     /* records of a kind or size the library does not know */
 };
 
-/* status: state changes, messages, and the ledger every second and at the end. */
+/*
+ * status: state changes, messages, and the ledger when a reader comes, every second and at the end.
+ */
 struct cuprobe_status {
 	__u64 time_ns;
 	__u32 type; /* enum cuprobe_status_type */

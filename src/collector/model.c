@@ -136,7 +136,7 @@ int model_batch(struct model *m, struct process *p, const struct cuprobe_batch_h
 		process_new_image(p);
 	if (!l->seen) {
 		l->seen = true;
-		l->next_seq = h->seq;
+		l->first_seq = l->next_seq = h->seq;
 	}
 	if (h->seq > l->next_seq)
 		l->missed += h->seq - l->next_seq;

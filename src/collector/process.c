@@ -58,7 +58,8 @@ void process_new_image(struct process *p)
 		m->remedy = process_message_remedy(p, m);
 	}
 	for (int i = 0; i < CUPROBE_PROBE_COUNT; i++) {
-		p->ledgers[i].next_seq = 0;
+		p->ledgers[i].first_seq = p->ledgers[i].next_seq = 0;
+		p->ledgers[i].library_known = true; /* the new image's is ours from the start */
 		private->past[i] = p->ledgers[i].library;
 	}
 	process_settle_stacks(p);
@@ -195,11 +196,32 @@ static int process_add_message(struct process *p, const struct cuprobe_status *s
 	return 0;
 }
 
+/*
+ * Who comes is told the ledger at once, see cuprobe_status_replay_begin(): what it has is of other
+ * readers, but for what has come already, and what is on its way.
+ */
+static void ledger_leave_out(struct cuprobe_status_ledger *past, const struct ledger *l,
+			     const struct cuprobe_status_ledger *first)
+{
+	__u64 came = l->seen && first->fired > l->first_seq ? first->fired - l->first_seq : 0;
+
+	past->produced -= first->produced - first->pending - came;
+	past->fired -= first->fired - came;
+	past->discarded -= first->discarded;
+	past->invalid -= first->invalid;
+	past->lost -= first->lost;
+	past->cupti_dropped -= first->cupti_dropped;
+	past->unknown -= first->unknown;
+}
+
 static void process_set_ledger(struct process *p, const struct cuprobe_status_ledger *newest)
 {
-	const struct cuprobe_status_ledger *past = &p->private->past[newest->probe];
+	bool others_were_there = p->ledgers[CUPROBE_PROBE_status].first_seq > 0;
+	struct cuprobe_status_ledger *past = &p->private->past[newest->probe];
 	struct ledger *l = &p->ledgers[newest->probe];
 
+	if (others_were_there && !l->library_known)
+		ledger_leave_out(past, l, newest);
 	l->library = *newest;
 	l->library.produced += past->produced;
 	l->library.fired += past->fired;

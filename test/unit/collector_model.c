@@ -186,6 +186,47 @@ static void fire_ledger(struct synthetic *s, __u64 produced)
 	synthetic_fire(s, CUPROBE_PROBE_status, &status, sizeof(status), 1, NOW_NS);
 }
 
+static void what_others_lost_is_not_ours(void **state)
+{
+	struct cuprobe_status status = {.time_ns = NOW_NS, .type = CUPROBE_STATUS_LEDGER};
+	struct cuprobe_status_ledger *told = &status.ledger;
+	const struct cuprobe_status_ledger *l;
+	struct synthetic s;
+	struct model *m;
+
+	(void)state;
+	assert_int_equal(model_open(&m), 0);
+	s = process(m, 1);
+	s.seq[CUPROBE_PROBE_status] = 40;
+	s.seq[CUPROBE_PROBE_kernel] = 57;
+	fire_kernels(&s, 3); /* sooner than the ledger that has them */
+	*told = (struct cuprobe_status_ledger){.probe = CUPROBE_PROBE_kernel,
+					       .produced = 100,
+					       .fired = 60,
+					       .discarded = 5,
+					       .invalid = 1,
+					       .lost = 30,
+					       .pending = 4,
+					       .cupti_dropped = 7};
+	synthetic_fire(&s, CUPROBE_PROBE_status, &status, sizeof(status), 1, NOW_NS);
+	fire_kernels(&s, 4);
+	*told = (struct cuprobe_status_ledger){.probe = CUPROBE_PROBE_kernel,
+					       .produced = 102,
+					       .fired = 64,
+					       .discarded = 5,
+					       .invalid = 1,
+					       .lost = 32,
+					       .cupti_dropped = 8};
+	synthetic_fire(&s, CUPROBE_PROBE_status, &status, sizeof(status), 1, NOW_NS);
+	l = &model_processes(m)->ledgers[CUPROBE_PROBE_kernel].library;
+	assert_int_equal(l->fired, 7);
+	assert_int_equal(l->produced, 9);
+	assert_int_equal(l->lost, 2);
+	assert_int_equal(l->discarded + l->invalid, 0);
+	assert_int_equal(l->cupti_dropped, 1);
+	model_free(m);
+}
+
 static void an_exec_starts_strings_and_seq_anew(void **state)
 {
 	const char *before;
@@ -282,6 +323,7 @@ int main(void)
 		cmocka_unit_test(exploding_names_are_given_up),
 		cmocka_unit_test(gaps_in_seq_are_losses),
 		cmocka_unit_test(a_late_batch_is_not_lost),
+		cmocka_unit_test(what_others_lost_is_not_ours),
 		cmocka_unit_test(an_exec_starts_strings_and_seq_anew),
 		cmocka_unit_test(processes_of_one_pid_are_told_apart),
 		cmocka_unit_test(a_hostile_process_stays_small),
