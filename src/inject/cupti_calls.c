@@ -23,6 +23,7 @@ struct named {
 	__u8 classes;
 };
 
+/* The first that fits counts. */
 static const struct named named[] = {
 	{"cudaLaunchHostFunc", 0}, /* runs on the CPU */
 	{"cuLaunchHostFunc", 0},
@@ -31,8 +32,9 @@ static const struct named named[] = {
 	{"cuLaunch", KERNEL | CUPROBE_CALL_FENCED},
 	{"cudaGraphLaunch", GRAPH},
 	{"cuGraphLaunch", GRAPH | CUPROBE_CALL_USES_GRAPH | CUPROBE_CALL_FENCED},
-	{"cuGraphInstantiate", CUPROBE_CALL_USES_GRAPH},
-	{"cuGraphUpload", CUPROBE_CALL_USES_GRAPH},
+	{"cuGraphInstantiate", CUPROBE_CALL_USES_GRAPH | CUPROBE_CALL_FENCED},
+	{"cuGraphUpload", CUPROBE_CALL_USES_GRAPH | CUPROBE_CALL_FENCED},
+	{"cuGraph", CUPROBE_CALL_FENCED},
 	{"cuCtxSynchronize", CUPROBE_CALL_WAITS},
 	{"cuEventSynchronize", CUPROBE_CALL_WAITS},
 	{"cuStreamSynchronize", CUPROBE_CALL_WAITS},
@@ -41,6 +43,12 @@ static const struct named named[] = {
 	{"cuMemcpyHtoD", CUPROBE_CALL_COPIES},
 	{"cuMemcpy", CUPROBE_CALL_COPIES | CUPROBE_CALL_FENCED},
 	{"cuMemset", CUPROBE_CALL_COPIES | CUPROBE_CALL_FENCED},
+	{"cuMemBatchDecompress", CUPROBE_CALL_FENCED},
+	{"cuModule", CUPROBE_CALL_FENCED}, /* these load, or look up what is loaded then */
+	{"cuLibrary", CUPROBE_CALL_FENCED},
+	{"cuKernel", CUPROBE_CALL_FENCED},
+	{"cuFunc", CUPROBE_CALL_FENCED},
+	{"cuOccupancy", CUPROBE_CALL_FENCED},
 	{"cudaMemcpy", CUPROBE_CALL_COPIES},
 	{"cudaMemset", CUPROBE_CALL_COPIES},
 };
@@ -114,7 +122,7 @@ static void domain_show(size_t domain, __u8 classes)
 			continue;
 		result = cuprobe_cupti.EnableCallback(1, subscriber, domains[domain], cbid);
 		if (result == CUPTI_SUCCESS)
-			shown |= of_call;
+			shown |= of_call & classes;
 		else
 			refusal = result;
 	}

@@ -67,7 +67,7 @@ void cuprobe_fence_end(void)
 	cuprobe_fence_open();
 }
 
-bool cuprobe_fence_close(void)
+bool cuprobe_fence_close(void (*meanwhile)(void))
 {
 	static __u64 not_before_ns;
 	__u64 now_ns = cuprobe_clock_now(), until_ns = now_ns + PATIENCE_NS;
@@ -81,6 +81,7 @@ bool cuprobe_fence_close(void)
 			cuprobe_fence_open();
 			return false;
 		}
+		meanwhile();
 		step_wait();
 	}
 	return true;

@@ -20,7 +20,7 @@
 #define PAUSE_MOST_NS (10 * SECOND)
 #define WINDOW_RETRY_NS (20 * MS)
 #define DRAIN_NS (100 * MS)
-#define CONTEXT_PATIENCE_NS (2 * SECOND) /* a context that is being destroyed waits no longer */
+#define CALLBACK_PATIENCE_NS (2 * SECOND) /* the program waits no longer */
 
 /*
  * Protects the contexts and `on`, and is held for every call of CUPTI's PC sampling. Taken by the
@@ -35,14 +35,19 @@ static pthread_t thread;
 static atomic_bool started, stopping;
 static sem_t wake;
 
-static bool lock_until(__u64 deadline_ns)
+static void step_wait(void)
 {
 	const struct timespec step = {.tv_nsec = 200000};
 
+	nanosleep(&step, NULL);
+}
+
+static bool lock_until(__u64 deadline_ns)
+{
 	while (pthread_mutex_trylock(&lock)) {
 		if (cuprobe_clock_now() >= deadline_ns)
 			return false;
-		nanosleep(&step, NULL);
+		step_wait();
 	}
 	return true;
 }
@@ -184,17 +189,45 @@ void cuprobe_pc_finish(__u64 timeout_ns)
 	pthread_mutex_unlock(&lock);
 }
 
-void cuprobe_pc_callback(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
+static void module_loaded(CUcontext context)
 {
-	if (!lock_until(cuprobe_clock_now() + CONTEXT_PATIENCE_NS))
+	__u64 deadline_ns = cuprobe_clock_now() + CALLBACK_PATIENCE_NS;
+	__u32 load = cuprobe_pc_contexts_load();
+
+	while (pthread_mutex_trylock(&lock)) {
+		if (cuprobe_pc_contexts_load_is_seen(load) || cuprobe_clock_now() >= deadline_ns)
+			return;
+		step_wait();
+	}
+	if (on)
+		cuprobe_pc_contexts_loaded(context);
+	pthread_mutex_unlock(&lock);
+}
+
+static void context_changed(CUcontext context, bool created)
+{
+	if (!lock_until(cuprobe_clock_now() + CALLBACK_PATIENCE_NS))
 		return;
-	if (on && cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED) {
-		cuprobe_pc_contexts_add(data->context);
+	if (on && created) {
+		cuprobe_pc_contexts_add(context);
 		sem_post(&wake);
-	} else if (on && cbid == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-		cuprobe_pc_contexts_remove(data->context);
-	} else if (on && cbid == CUPTI_CBID_RESOURCE_MODULE_LOADED) {
-		cuprobe_pc_contexts_loaded(data->context);
+	} else if (on) {
+		cuprobe_pc_contexts_remove(context);
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+void cuprobe_pc_callback(CUpti_CallbackId cbid, const CUpti_ResourceData *data)
+{
+	switch (cbid) {
+	case CUPTI_CBID_RESOURCE_MODULE_LOADED:
+		module_loaded(data->context);
+		break;
+	case CUPTI_CBID_RESOURCE_CONTEXT_CREATED:
+	case CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING:
+		context_changed(data->context, cbid == CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
+		break;
+	default:
+		break;
+	}
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "src/inject/cupti_pc_contexts.h"
 
+#include <stdatomic.h>
+
 #include "src/inject/clock.h"
 #include "src/inject/cuda_driver.h"
 #include "src/inject/cupti_api.h"
@@ -27,6 +29,8 @@ static __u32 period_up;	    /* how much longer than asked for: samples were too 
 static bool stuck;	    /* CUPTI refused to switch sampling off, since it came up */
 static CUptiResult refused; /* what was said about it already */
 static __u64 retry_ns, retry_delay_ns;
+/* A load is seen to when `loads_seen` has reached the number that `loads` had; both only grow. */
+static atomic_uint loads, loads_seen;
 
 static bool api_is_there(void)
 {
@@ -76,6 +80,22 @@ static struct cuprobe_pc_context *context_find(CUcontext handle)
 	return NULL;
 }
 
+static void loads_take(void)
+{
+	unsigned int asked = atomic_load_explicit(&loads, memory_order_acquire);
+
+	for (int i = 0; i < CONTEXTS; i++) {
+		if (contexts[i].handle)
+			cuprobe_pc_context_collect(&contexts[i]);
+	}
+	atomic_store_explicit(&loads_seen, asked, memory_order_release);
+}
+
+static bool fence_close(void)
+{
+	return cuprobe_fence_close(loads_take);
+}
+
 /* While the fence is closed. */
 static void context_disable(struct cuprobe_pc_context *c)
 {
@@ -93,7 +113,7 @@ static bool context_disable_between_launches(struct cuprobe_pc_context *c)
 {
 	if (!c->enabled)
 		return true;
-	if (!cuprobe_fence_close())
+	if (!fence_close())
 		return false;
 	context_disable(c);
 	cuprobe_fence_open();
@@ -135,7 +155,7 @@ static CUptiResult context_try(struct cuprobe_pc_context *c, const char **ret_fu
 	CUptiResult result;
 
 	*ret_function = "launches that take long";
-	if (beside && !cuprobe_fence_close())
+	if (beside && !fence_close())
 		return CUPTI_ERROR_NOT_READY;
 	result =
 		cuprobe_pc_context_enable(c, cuprobe_pc_period(c->device, period_up), ret_function);
@@ -263,7 +283,7 @@ bool cuprobe_pc_contexts_window(bool open)
 
 	if (!any_is_enabled())
 		return true;
-	if (!cuprobe_fence_close())
+	if (!fence_close())
 		return false;
 	for (int i = 0; i < CONTEXTS; i++) {
 		if (contexts[i].handle && contexts[i].enabled)
@@ -288,6 +308,16 @@ __u64 cuprobe_pc_contexts_measured(void)
 	return samples;
 }
 
+__u32 cuprobe_pc_contexts_load(void)
+{
+	return atomic_fetch_add_explicit(&loads, 1, memory_order_release) + 1;
+}
+
+bool cuprobe_pc_contexts_load_is_seen(__u32 load)
+{
+	return (__s32)(atomic_load_explicit(&loads_seen, memory_order_acquire) - load) >= 0;
+}
+
 void cuprobe_pc_contexts_loaded(CUcontext handle)
 {
 	struct cuprobe_pc_context *c = context_find(handle);
@@ -310,7 +340,7 @@ void cuprobe_pc_contexts_remove(CUcontext handle)
 bool cuprobe_pc_contexts_end(void)
 {
 	cuprobe_pc_contexts_drain();
-	if (!cuprobe_fence_close())
+	if (!fence_close())
 		return false;
 	for (int i = 0; i < CONTEXTS; i++) {
 		if (contexts[i].handle)

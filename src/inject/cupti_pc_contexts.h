@@ -20,8 +20,14 @@ bool cuprobe_pc_contexts_end(void);
 void cuprobe_pc_contexts_add(CUcontext handle);
 /* Contexts that were there before us; of others than the primary ones nobody tells. */
 void cuprobe_pc_contexts_look(void);
-/* A module was loaded into it. */
+/* A module was loaded into it: what CUPTI flushed at that is taken before the next one is. */
 void cuprobe_pc_contexts_loaded(CUcontext handle);
+/*
+ * Without the lock, by the thread that loads: whoever has it may wait for this very thread, see
+ * cupti_fence.h, and takes what was flushed meanwhile.
+ */
+__u32 cuprobe_pc_contexts_load(void);
+bool cuprobe_pc_contexts_load_is_seen(__u32 load);
 /* It is about to be destroyed. */
 void cuprobe_pc_contexts_remove(CUcontext handle);
 

@@ -58,6 +58,18 @@ static uint32_t last_number; /* of a sampling */
 static atomic_int sampled;   /* contexts */
 static atomic_int launching; /* threads that come with the driver's lock, and ask for this one */
 
+static void lock_inside_driver(void)
+{
+	atomic_fetch_add(&launching, 1);
+	pthread_mutex_lock(&lock);
+}
+
+static void unlock_inside_driver(void)
+{
+	pthread_mutex_unlock(&lock);
+	atomic_fetch_sub(&launching, 1);
+}
+
 /*
  * With the lock. Who is launching now waits for it, with the driver's in hand, which this needs:
  * the real libraries stand still.
@@ -198,13 +210,11 @@ void pc_launched(const struct mock_launch *launch)
 
 	if (!(launch->exec || runs_kernel(launch->ops)) || !atomic_load(&sampled))
 		return;
-	atomic_fetch_add(&launching, 1);
-	pthread_mutex_lock(&lock);
+	lock_inside_driver();
 	s = sampling_find(launch->stream->context);
 	if (s)
 		launch_sample(s, launch);
-	pthread_mutex_unlock(&lock);
-	atomic_fetch_sub(&launching, 1);
+	unlock_inside_driver();
 }
 
 static size_t pc_record_bytes(void)
@@ -275,15 +285,16 @@ static void buffer_flush(struct sampling *s)
 		data_fill(s, s->buffer);
 }
 
+/* Its variables are filled by a kernel of the driver's. */
 void pc_module_loaded(CUcontext context)
 {
 	struct sampling *s;
 
-	pthread_mutex_lock(&lock);
+	lock_inside_driver();
 	s = context ? sampling_find(context) : NULL;
 	if (s)
 		buffer_flush(s);
-	pthread_mutex_unlock(&lock);
+	unlock_inside_driver();
 }
 
 void pc_context_destroyed(CUcontext context)

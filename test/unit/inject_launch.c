@@ -98,6 +98,11 @@ static void tells_what_calls_do(void **state)
 			 CUPROBE_CALL_COPIES | CUPROBE_CALL_FENCED);
 	assert_int_equal(cuprobe_calls_classes("cudaMemset2DAsync_v3020"), CUPROBE_CALL_COPIES);
 	assert_int_equal(cuprobe_calls_classes("cudaMemcpyBatchAsync_v12080"), CUPROBE_CALL_COPIES);
+	assert_int_equal(cuprobe_calls_classes("cuGraphInstantiateWithFlags"),
+			 CUPROBE_CALL_USES_GRAPH | CUPROBE_CALL_FENCED);
+	assert_int_equal(cuprobe_calls_classes("cuModuleLoadData"), CUPROBE_CALL_FENCED);
+	assert_int_equal(cuprobe_calls_classes("cuLibraryGetGlobal"), CUPROBE_CALL_FENCED);
+	assert_int_equal(cuprobe_calls_classes("cuStreamBeginCapture_v2"), 0);
 	assert_int_equal(cuprobe_calls_classes("cudaLaunchHostFunc_v10000"), 0);
 	assert_int_equal(cuprobe_calls_classes("cudaMemGetInfo_v3020"), 0);
 	assert_int_equal(cuprobe_calls_classes("cudaDeviceSynchronize_v3020"), 0);

@@ -83,11 +83,14 @@ static void contexts_come_and_go(void)
 static void *memory_used(void *unused)
 {
 	CUdeviceptr memory;
+	CUmodule module;
 
 	(void)unused;
 	assert_int_equal(cuCtxSetCurrent(workload.context), CUDA_SUCCESS);
 	assert_int_equal(cuMemAlloc(&memory, 4096), CUDA_SUCCESS);
 	while (!atomic_load(&workload.stop)) {
+		assert_int_equal(cuModuleLoadData(&module, "variables"), CUDA_SUCCESS);
+		assert_int_equal(cuModuleUnload(module), CUDA_SUCCESS);
 		for (int i = 0; i < 20; i++) {
 			assert_int_equal(cuMemsetD8Async(memory, 0, 4096, NULL), CUDA_SUCCESS);
 			assert_int_equal(cuMemcpyDtoDAsync(memory, memory + 2048, 2048, NULL),
