@@ -5,8 +5,9 @@
 #
 #	test/gpu/all.sh [STEP...]	steps: doctor mix direct managed peer midway versions stalls
 #					llm nvtx stacks sampled bench; when asked for: cycles (readers that
-#					come and go 100 times), late (which calls make CUPTI attribute
-#					functions of before, and what it attributes in PyTorch)
+#					come and go 100 times), standstill (which calls wait for CUPTI for
+#					ever), late (which calls make CUPTI attribute functions of before,
+#					and what it attributes in PyTorch)
 #
 # CUPROBE_DIST	the tree (dist/)	OUT	folder for the results (/tmp/cuprobe-gpu)
 # CUPTI_FOLDERS	folders with other versions of libcupti, for the step versions
@@ -217,6 +218,13 @@ run_cycles()
 		# shellcheck disable=SC2086 # none, or one
 		env "$beside_cupti" timeout 60 "$scratch/finalize_cycles" $options
 	done | tee "$out/finalize.txt"
+}
+
+run_standstill()
+{
+	with_cupti standstill.cu "$scratch/standstill" || return 1
+	step standstill 150 env "$beside_cupti" "$scratch/standstill"
+	cat "$logs/standstill.log"
 }
 
 run_late()

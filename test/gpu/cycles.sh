@@ -67,6 +67,8 @@ claim "$alive = 1" "the program runs on after $done of $cycles recorders, of whi
 [ $alive = 1 ] || { tail -3 "$scratch/cycles.out"; exit 1; }
 claim "$failed = 0" "no recorder failed"
 after=$(round_us 4)
+claim "${after:-none} != none" "its work goes on"
+[ -n "$after" ] || exit 1
 last=$(resident)
 [ "$left" = any ] || left="$((last - warm)) -le $((left * (cycles - cycles / 5)))"
 [ "$slower" = any ] || slower="${after%.*} -le $((${before%.*} * (100 + slower) / 100))"
