@@ -203,18 +203,44 @@ static int recording_close_capture(struct recording *r, int status)
 
 	if (!r->capture)
 		return status;
-	if (!status && r->stalls)
+	if (!status && r->stalls) {
+		progress_line(&r->progress, "looking for the code of kernels");
 		code_find(&r->code, r->stalls, &r->cubins, recording_cubin, r);
+	}
 	err = capture_close(r->capture, live_info(r->live), !status || r->write_err);
 	r->capture = NULL;
 	err = err ? err : r->write_err;
 	return err ? write_failed(r, err) : status;
 }
 
+static bool has_answered(const struct recording *r, pid_t pid)
+{
+	const struct process *p = model_processes(r->model);
+
+	while (p && (pid_t)p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+/* The library tells its state to whoever comes, whether CUDA is used or not. */
+static void tell_unanswered(const struct recording *r)
+{
+	for (unsigned int i = 0; i < r->options->pid_count; i++) {
+		pid_t pid = r->options->pids[i];
+
+		if (!has_answered(r, pid) && (!kill(pid, 0) || errno == EPERM))
+			fprintf(stderr,
+				"cuprobe: process %d did not answer: is it stopped, or does it "
+				"hang?\n",
+				pid);
+	}
+}
+
 static void tell(const struct recording *r)
 {
 	if (r->options->quiet)
 		return;
+	tell_unanswered(r);
 	if (r->path)
 		fprintf(stderr, "cuprobe: wrote '%s', %llu events\n", r->path,
 			stats_events(r->stats));
@@ -276,9 +302,9 @@ int recording_run(const struct options *o, const char *path)
 		status = live_run(r.live, &handler);
 	if (!status)
 		status = recording_name_stacks(&r);
-	progress_done(&r.progress);
 	if (r.live)
 		status = recording_close_capture(&r, status);
+	progress_done(&r.progress);
 	if (!status) {
 		status = recording_print(&r);
 		tell(&r);

@@ -252,11 +252,18 @@ static int stats_unified_memory(struct stats *s, const struct event *e)
 			 in_bytes ? e->unified_memory->value : 0);
 }
 
+/* Not what only defines or describes it. */
+static bool is_activity(enum cuprobe_probe_id probe)
+{
+	return probe < CUPROBE_PROBE_string || probe == CUPROBE_PROBE_nvtx ||
+	       probe == CUPROBE_PROBE_pc_sample;
+}
+
 int stats_event(void *stats, const struct event *e)
 {
 	struct stats *s = stats;
 
-	s->events += e->probe < CUPROBE_PROBE_string || e->probe == CUPROBE_PROBE_nvtx;
+	s->events += is_activity(e->probe);
 	switch (e->probe) {
 	case CUPROBE_PROBE_kernel:
 		return stats_kernel(s, e);

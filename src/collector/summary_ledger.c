@@ -20,6 +20,7 @@ struct totals {
 	__u64 invalid;	    /* impossible times or fields; here or in the library */
 	__u64 malformed, unknown;
 	__u64 silent; /* processes that left without handing over what they had */
+	__u64 processes;
 };
 
 static bool ledger_is_empty(const struct ledger *l)
@@ -110,6 +111,7 @@ static int print_ledger_table(struct model *m, const struct summary_opts *opts,
 	for (const struct process *p = model_processes(m); p; p = p->next) {
 		if (!summary_wants(opts, (pid_t)p->pid))
 			continue;
+		totals->processes++;
 		totals->cupti += process_cupti_dropped(p);
 		totals->silent += !opts->ends_early && process_left_silently(p, opts->info);
 		for (unsigned int probe = 0; probe < CUPROBE_PROBE_COUNT; probe++) {
@@ -187,6 +189,8 @@ static void print_verdict(const struct totals *t, const struct summary_opts *opt
 			t->silent, FLUSH_MS);
 	if (lost)
 		fprintf(out, "\n%llu of %llu records were lost:\n", lost, lost + t->delivered);
+	else if (!t->processes)
+		fputs("\nNo process has sent anything.\n", out);
 	else if (t->silent)
 		fprintf(out, "\nNothing else was lost: %llu records delivered.\n", t->delivered);
 	else

@@ -44,6 +44,7 @@ grep -q '"kind":"pc_sample".*"correlation":[1-9]' a.jsonl || fail "no sample has
 
 # The code was read from the process, if it lived long enough, and tells the lines.
 recorded --kinds=pc_sample -- "$app" loop -d 2 -r 5000 --cubin="$cubin" || fail "code"
+grep -q "no GPU activity" err && fail "samples are no GPU activity"
 samples_are_there "with code"
 "$cuprobe" report --lines a.cup >lines || fail "no lines"
 grep -q ' kernels.cu:[0-9]' lines || { cat lines; fail "the capture has no code"; }
