@@ -142,6 +142,8 @@ int model_batch(struct model *m, struct process *p, const struct cuprobe_batch_h
 		l->missed += h->seq - l->next_seq;
 	else if (h->seq < l->next_seq) /* late: it was taken for missed */
 		l->missed -= l->missed < h->count ? l->missed : h->count;
+	if (h->seq < l->first_seq)
+		l->first_seq = h->seq;
 	if (end > l->next_seq)
 		l->next_seq = end;
 	l->delivered += h->count;

@@ -25,8 +25,7 @@ struct stack;
  *	fired = delivered + refused + missed
  */
 struct ledger {
-	/* By the newest that the library sent: since we listen, all images of the process together.
-	 */
+	/* By the newest that the library sent: since we came, all images together. */
 	struct cuprobe_status_ledger library;
 	bool library_known;
 	__u64 delivered;   /* records given to the sinks */
@@ -35,7 +34,8 @@ struct ledger {
 	__u64 ring_lost;   /* of those, counted by the BPF program: ring full */
 	__u64 copy_failed; /* of those, counted by the BPF program: bad arguments or memory */
 	__u64 malformed;   /* batches the decoder refused; their records are missed ones */
-	__u64 first_seq, next_seq;
+	__u64 first_seq;   /* of what was delivered */
+	__u64 next_seq;
 	bool seen; /* a batch was delivered: what was fired before is not ours */
 };
 

@@ -61,6 +61,7 @@ void process_new_image(struct process *p)
 		p->ledgers[i].first_seq = p->ledgers[i].next_seq = 0;
 		p->ledgers[i].library_known = true; /* the new image's is ours from the start */
 		private->past[i] = p->ledgers[i].library;
+		private->before[i] = (struct cuprobe_status_ledger){0};
 	}
 	process_settle_stacks(p);
 	stacks_forget(&private->stacks);
@@ -196,41 +197,45 @@ static int process_add_message(struct process *p, const struct cuprobe_status *s
 	return 0;
 }
 
-/*
- * Who comes is told the ledger at once, see cuprobe_status_replay_begin(): what it has is of other
- * readers, but for what has come already, and what is on its way.
- */
-static void ledger_leave_out(struct cuprobe_status_ledger *past, const struct ledger *l,
-			     const struct cuprobe_status_ledger *first)
+static void ledger_add(struct cuprobe_status_ledger *l, const struct cuprobe_status_ledger *other)
 {
-	__u64 came = l->seen && first->fired > l->first_seq ? first->fired - l->first_seq : 0;
-
-	past->produced -= first->produced - first->pending - came;
-	past->fired -= first->fired - came;
-	past->discarded -= first->discarded;
-	past->invalid -= first->invalid;
-	past->lost -= first->lost;
-	past->cupti_dropped -= first->cupti_dropped;
-	past->unknown -= first->unknown;
+	l->produced += other->produced;
+	l->fired += other->fired;
+	l->discarded += other->discarded;
+	l->invalid += other->invalid;
+	l->lost += other->lost;
+	l->cupti_dropped += other->cupti_dropped;
+	l->unknown += other->unknown;
 }
 
+/* What was fired or on its way `before` that, and came to us, stays. */
+static void ledger_leave_out(struct cuprobe_status_ledger *l,
+			     const struct cuprobe_status_ledger *before, __u64 first_seq)
+{
+	__u64 came = before->fired > first_seq ? before->fired - first_seq : 0;
+
+	l->produced -= before->produced - before->pending - came;
+	l->fired -= before->fired - came;
+	l->discarded -= before->discarded;
+	l->invalid -= before->invalid;
+	l->lost -= before->lost;
+	l->cupti_dropped -= before->cupti_dropped;
+	l->unknown -= before->unknown;
+}
+
+/* Who comes where others were is told the ledger at once, see cuprobe_status_replay_begin(). */
 static void process_set_ledger(struct process *p, const struct cuprobe_status_ledger *newest)
 {
 	bool others_were_there = p->ledgers[CUPROBE_PROBE_status].first_seq > 0;
-	struct cuprobe_status_ledger *past = &p->private->past[newest->probe];
+	struct cuprobe_status_ledger *before = &p->private->before[newest->probe];
 	struct ledger *l = &p->ledgers[newest->probe];
 
 	if (others_were_there && !l->library_known)
-		ledger_leave_out(past, l, newest);
-	l->library = *newest;
-	l->library.produced += past->produced;
-	l->library.fired += past->fired;
-	l->library.discarded += past->discarded;
-	l->library.invalid += past->invalid;
-	l->library.lost += past->lost;
-	l->library.cupti_dropped += past->cupti_dropped;
-	l->library.unknown += past->unknown;
+		*before = *newest;
 	l->library_known = true;
+	l->library = *newest;
+	ledger_leave_out(&l->library, before, l->seen ? l->first_seq : before->fired);
+	ledger_add(&l->library, &p->private->past[newest->probe]);
 }
 
 int process_set_status(struct process *p, const struct cuprobe_status *status)

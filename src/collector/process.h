@@ -32,8 +32,8 @@ struct process_private {
 	unsigned int device_count;
 	struct process_message *messages, *last_message;
 	unsigned int message_count;
-	/* To be added, modulo 2^64: what earlier images had, less what was before we came. */
-	struct cuprobe_status_ledger past[CUPROBE_PROBE_COUNT];
+	struct cuprobe_status_ledger past[CUPROBE_PROBE_COUNT];	  /* of earlier images */
+	struct cuprobe_status_ledger before[CUPROBE_PROBE_COUNT]; /* of this one, when we came */
 };
 
 struct process *process_new(__u32 pid, __u64 start_ns);

@@ -6,9 +6,10 @@
  * copies on the device or to an array, and fills the variables of modules that are loaded, which
  * may be when something of theirs is asked for. (Seen on an H200, CUPTI 13.0 and driver 580: a
  * thread that did one of these again and again stood still within the first
- * cuptiPCSamplingDisable(); none of 30 other kinds of calls did in 15 of them, like making memory,
+ * cuptiPCSamplingDisable(); none of 19 other kinds of calls did in 15 of them, like making memory,
  * streams, events and contexts, and copies from and to the host.) So these calls are counted while
- * contexts are sampled, and held back for as long as such a switch takes.
+ * contexts are sampled, and held back for as long as such a switch takes. test/gpu/standstill.cu
+ * shows which they are.
  */
 #ifndef CUPROBE_INJECT_CUPTI_FENCE_H
 #define CUPROBE_INJECT_CUPTI_FENCE_H
