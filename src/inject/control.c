@@ -33,6 +33,7 @@
 #define POLL_NS (50 * MS)
 #define RELEASE_POLL_NS (2 * MS)
 #define WATCH_NS (250 * MS)
+#define LEAVE_NS (10 * MS)    /* in which the probes of a reader that leaves are detached */
 #define PLAIN_FLUSHES 50      /* so often, 2 ms apart, before buffers are taken by force */
 #define YIELD_FIRST_NS SECOND /* until CUPTI is asked for again, doubling */
 #define YIELD_LAST_NS (60 * SECOND)
@@ -53,6 +54,7 @@ static atomic_bool look_due = true; /* CUDA's versions are to be looked up */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static bool cuda; /* the process uses CUDA: without it nobody asks for CUPTI */
 static enum cuprobe_state state;
+static __u32 seen_wanted; /* at the last look */
 static __u32 wanted, active;
 static __u64 retry_ns, retry_delay_ns, next_look_ns, next_watch_ns;
 static enum release_phase phase;
@@ -333,12 +335,23 @@ static void control_step(void)
 	}
 }
 
+/*
+ * A reader that leaves is detached from one probe after the other: what is left meanwhile is no
+ * wish, and a kind that is switched off alone would keep CUPTI from being finalised.
+ */
 static void wanted_look(void)
 {
+	static __u64 since_ns;
+	__u64 now_ns = cuprobe_clock_now();
 	__u32 now_wanted;
 
 	cuprobe_direct_look();
 	now_wanted = cuprobe_outlet_wanted() | cuprobe_parca_look();
+	if (now_wanted != seen_wanted)
+		since_ns = now_ns;
+	seen_wanted = now_wanted;
+	if (now_ns - since_ns < LEAVE_NS)
+		now_wanted |= wanted;
 	if (now_wanted == wanted)
 		return;
 	wanted = now_wanted;
@@ -362,9 +375,11 @@ static void process_watch(void)
 		cuprobe_control_finish(2 * SECOND);
 }
 
-static bool polls_fast(void)
+static __u64 poll_ns(void)
 {
-	return state == CUPROBE_STATE_RELEASING && phase != RELEASE_WAIT;
+	if (state == CUPROBE_STATE_RELEASING && phase != RELEASE_WAIT)
+		return RELEASE_POLL_NS;
+	return seen_wanted == wanted ? POLL_NS : LEAVE_NS;
 }
 
 static void control_turn(void)
@@ -386,7 +401,7 @@ static void *control_main(void *unused)
 		}
 		control_turn();
 		process_watch();
-		cuprobe_thread_wait(&wake, polls_fast() ? RELEASE_POLL_NS : POLL_NS);
+		cuprobe_thread_wait(&wake, poll_ns());
 		while (!sem_trywait(&wake))
 			;
 	}
