@@ -223,7 +223,7 @@ static void ledger_leave_out(struct cuprobe_status_ledger *l,
 	l->unknown -= before->unknown;
 }
 
-/* Who comes where others were is told the ledger at once, see cuprobe_status_replay_begin(). */
+/* Who comes is told the ledger at once: where others were, what it has is theirs. */
 static void process_set_ledger(struct process *p, const struct cuprobe_status_ledger *newest)
 {
 	bool others_were_there = p->ledgers[CUPROBE_PROBE_status].first_seq > 0;

@@ -3,7 +3,6 @@
 #include "src/collector/recording.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "src/collector/map.h"
 #include "src/collector/model.h"
 #include "src/collector/options.h"
+#include "src/collector/procs.h"
 #include "src/collector/progress.h"
 #include "src/collector/stalls.h"
 #include "src/collector/stalls_report.h"
@@ -228,7 +228,7 @@ static void tell_unanswered(const struct recording *r)
 	for (unsigned int i = 0; i < r->options->pid_count; i++) {
 		pid_t pid = r->options->pids[i];
 
-		if (!has_answered(r, pid) && (!kill(pid, 0) || errno == EPERM))
+		if (!has_answered(r, pid) && proc_thread(pid) > 0)
 			fprintf(stderr,
 				"cuprobe: process %d did not answer: is it stopped, or does it "
 				"hang?\n",

@@ -136,8 +136,10 @@ static void replays_look(__u64 now)
 
 	for (size_t i = 0; i < REPLAYS; i++)
 		began |= replay_look(&replays[i], called, now);
-	if (began)
-		cuprobe_nvtx_replay();
+	if (!began)
+		return;
+	cuprobe_nvtx_replay();
+	next_second_ns = now; /* who comes is told the ledger at once */
 }
 
 static void replays_go_on(void)

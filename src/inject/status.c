@@ -106,7 +106,6 @@ void cuprobe_status_replay_begin(void)
 {
 	replay_next = 0;
 	replaying = true;
-	cuprobe_status_ledgers();
 }
 
 bool cuprobe_status_replay(__u32 records)

@@ -21,8 +21,7 @@ void cuprobe_status_each_message(void (*each)(const struct cuprobe_status_messag
 /* Publishes the ledger of every probe. */
 void cuprobe_status_ledgers(void);
 
-/* Publishes the ledger, for who comes; then the state and the kept messages again, as for strings.
- */
+/* Publishes the state and the kept messages again, as for strings. */
 void cuprobe_status_replay_begin(void);
 bool cuprobe_status_replay(__u32 records);
 

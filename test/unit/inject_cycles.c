@@ -86,8 +86,7 @@ static void survives_consumers_that_come_and_go(void **state)
 	assert_true(workload.delivered[CUPROBE_PROBE_kernel] > 0);
 }
 
-/* Records of a thread that the simulator held up between two lives of CUPTI: of before, and
- * refused. */
+/* Records of before, of a thread that was held up between two lives of CUPTI: rightly refused. */
 #define HELD_UP 2
 
 static void balances_its_books_and_lost_nothing(void **state)

@@ -50,10 +50,7 @@ static void keeps_for_later_what_nobody_heard(void **state)
 	cuprobe_status_replay_begin();
 	while (cuprobe_status_replay(1))
 		;
-	assert_true(status_count() > first + CUPROBE_PROBE_COUNT + 1);
-	assert_int_equal(status_at(first)->type, CUPROBE_STATUS_LEDGER);
-	first += CUPROBE_PROBE_COUNT;
-	assert_int_equal(status_at(first)->type, CUPROBE_STATUS_STATE);
+	assert_true(status_count() > first + 1);
 	assert_int_equal(status_at(first)->state.state, CUPROBE_STATE_FAILED);
 	assert_int_equal(status_at(status_count() - 1)->message.code, -2);
 }
@@ -68,8 +65,8 @@ static void keeps_the_newest_messages_of_many(void **state)
 		cuprobe_notice_message(CUPROBE_NOTE, code, NULL, "message");
 		cuprobe_status_take_notices();
 	}
-	cuprobe_status_replay_begin();
 	first = status_count();
+	cuprobe_status_replay_begin();
 	while (cuprobe_status_replay(8))
 		;
 	for (size_t i = first + 1; i < status_count(); i++)
